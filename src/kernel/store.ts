@@ -1,0 +1,383 @@
+// The store port. Internal: it changes whenever the kernel needs it to.
+//
+// Every method is one atomic change or one consistent read. Losing a race is an answer, never an exception.
+// Methods throw only StoreUnavailable (nothing is known to be written: send it again, with `resent`) and
+// StoreRefused (one delta is bad: halve the batch to find it).
+//
+// The fence of every write of an owned run is (owner, epoch, seq). Senders write only the mailbox, its
+// counter, `stop` and `due_at`.
+
+import type { MessageId, RunId, Uid, WorkerId } from '../model/ids.js'
+import type {
+  Entry,
+  FinalStatus,
+  Instant,
+  Message,
+  NewEntry,
+  NewMessage,
+  Status,
+  Stop,
+  Stored,
+  StoredReason,
+  TaskOrder,
+} from '../model/run.js'
+
+export interface Store {
+  /**
+   * Starts, messages and turn results in one transaction; answers in the order of the deltas.
+   * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
+   * through the rows they share; two deltas about one run in one batch both count (a message and the run's park
+   * included); sending the same deltas again with `resent` changes nothing and gives the first answers.
+   * The caller never has two turn deltas of one run in flight.
+   */
+  commit(
+    by: Worker,
+    deltas: readonly Delta[],
+    options: { readonly resent: boolean; readonly feed: boolean },
+  ): Promise<Committed>
+
+  /**
+   * Takes up to `places` due runs that `by` has the code for: owner = by, epoch + 1, status running.
+   * Also those that need no code: cancelled ones, those past their deadline, those over the crash limit.
+   * Contract: a run is given to one claimer; higher priority first, then the longer due; runs that `by.build`
+   * found diverged are left out; `suspects` limits how many with `crashes >= CRASHES_SUSPECT` are taken.
+   * `nextDueAt`: when the next run of these definitions becomes due (null: none is known).
+   */
+  claim(
+    by: Worker,
+    places: number,
+    suspects: number,
+  ): Promise<{
+    readonly now: Instant
+    readonly claimed: readonly Claimed[]
+    readonly nextDueAt: Instant | null
+  }>
+
+  /**
+   * Entries after `fromSeq` and untaken messages after `fromNo`. A run not owned under `fence` any more is left
+   * out of the answer (the fence's seq is not looked at).
+   */
+  load(
+    what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
+  ): Promise<readonly Loaded[]>
+
+  /** A step's own transaction; takes no lock on the run before close(). */
+  open(by: Worker, limitMs: number): Promise<StepTransaction>
+  /** What became of a close() whose answer was lost: waits for its fate, then reads the journal at `lastSeq`. */
+  resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
+
+  /** Registers this incarnation. */
+  join(by: Worker): Promise<{ readonly now: Instant }>
+  /** Renews the lease. `alive: false`: the row is gone, another has reaped us. `owned`: as the database sees it. */
+  beat(by: Worker): Promise<{
+    readonly alive: boolean
+    readonly now: Instant
+    readonly owned: readonly Owned[]
+  }>
+  /** Releases its runs at once and removes the row. */
+  leave(by: Worker): Promise<void>
+  /**
+   * Deletes the rows of `unmoved` workers whose lease is over by the database clock and whose beat is still the one
+   * given; then frees the runs of every owner without a row (crashes + 1, due now). Idempotent, for anyone, any time.
+   */
+  reap(unmoved: readonly { readonly id: WorkerId; readonly beat: number }[]): Promise<{
+    readonly workers: readonly { readonly id: WorkerId; readonly beat: number }[]
+    readonly dead: readonly WorkerId[]
+    readonly freed: number
+    /** Events of dead workers that nobody has delivered; now ours. */
+    readonly inherited: readonly FeedEntry[]
+    readonly inheritedIds: readonly number[]
+  }>
+
+  /**
+   * Re-opens a failed run, and the failed children its failure came from (deepest first), in one transaction:
+   * each gets a `run.reopened` entry, attempt + 1; those with `due` are made due, the others wait for their child.
+   */
+  reopen(
+    chain: readonly {
+      readonly uid: Uid
+      readonly attempt: number
+      readonly entry: NewEntry
+      readonly due: boolean
+    }[],
+  ): Promise<'done' | 'changed'>
+
+  /** Ends that callers wait for; runs that are still open (or unknown) are left out. */
+  settled(
+    tickets: readonly { readonly workspace: string; readonly id: RunId }[],
+  ): Promise<readonly Settled[]>
+  /** These feed rows have reached the listeners. */
+  delivered(feedIds: readonly number[]): Promise<void>
+
+  readonly read: RunReader
+  close(): Promise<void>
+}
+
+export interface RunReader {
+  get(workspace: string, id: RunId): Promise<RunView | null>
+  list(filter: RunFilter): Promise<readonly RunView[]>
+  /** Entries with seq > after (oldest first) or < after (newest first). */
+  history(
+    uid: Uid,
+    page: { readonly after: number | null; readonly limit: number; readonly newestFirst: boolean },
+  ): Promise<readonly Entry[]>
+  /** The children of a run that have not ended, and what live workers could execute. For `explain`. */
+  openChildren(uid: Uid): Promise<readonly RunView[]>
+  /** Definitions that live workers have, as `name@version`. */
+  liveDefinitions(): Promise<readonly string[]>
+}
+
+/** One incarnation of an engine process. */
+export interface Worker {
+  readonly id: WorkerId
+  readonly build: string
+  readonly leaseMs: number
+  /** Empty for an engine with `worker: false`: it owns only what it must end without code. */
+  readonly definitions: readonly { readonly name: string; readonly version: string }[]
+}
+
+export interface Fence {
+  readonly uid: Uid
+  readonly owner: WorkerId
+  readonly epoch: number
+  /** The number of the last entry that the owner knows to be stored. */
+  readonly seq: number
+}
+
+export interface NewRun {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly input: Stored
+  readonly order: TaskOrder | null
+  readonly tags: Readonly<Record<string, string>>
+  /** 0–9, higher first. */
+  readonly priority: number
+  readonly delayMs: number
+  /** Counts from start + delay, in the queue too. */
+  readonly timeoutMs: number | null
+  readonly parent: { readonly uid: Uid; readonly id: RunId } | null
+}
+
+export type Delta = StartDelta | MessageDelta | TurnDelta
+
+export interface StartDelta {
+  readonly kind: 'start'
+  readonly run: NewRun
+  /** Insert it already claimed by the committer (never with a delay). */
+  readonly claim: boolean
+}
+
+export interface MessageDelta {
+  readonly kind: 'message'
+  readonly to: { readonly workspace: string; readonly id: RunId }
+  readonly message: NewMessage
+  /** Take the run in the same commit if it is parked and free, and `by` has its code (a cancel needs none). */
+  readonly claim: boolean
+}
+
+export interface TurnDelta {
+  readonly kind: 'turn'
+  readonly fence: Fence
+  /** The latest due time among its timer outcomes: refused as `early` before it. */
+  readonly notBefore: Instant | null
+  readonly entries: readonly NewEntry[]
+  /** Numbers of messages that these entries have taken. */
+  readonly taken: readonly number[]
+  /** Children. Their ids are their uids, so they never meet another run. */
+  readonly starts: readonly StartDelta[]
+  readonly messages: readonly {
+    readonly to: Uid
+    readonly message: NewMessage
+    readonly claim: boolean
+  }[]
+  readonly next: Next
+}
+
+export type Next =
+  /** Still owned. */
+  | { readonly kind: 'go' }
+  /** Due at `dueAt` or with the next message; at once if a message with a number above `seen` is there. */
+  | {
+      readonly kind: 'park'
+      readonly reason: StoredReason
+      readonly dueAt: Instant | null
+      readonly seen: number
+      /** Set with reason `diverged`: the build that found it. */
+      readonly divergedBuild: string | null
+    }
+  /** Given back without having waited for anything (close, no room): due at once. */
+  | { readonly kind: 'release' }
+  | { readonly kind: 'end'; readonly status: FinalStatus; readonly stopSeen: Stop | null }
+
+export interface Committed {
+  readonly now: Instant
+  /** One per delta, in order. */
+  readonly answers: readonly Answer[]
+  /** Runs taken by messages of this batch (`claim`). Those started with `claim` are not repeated here. */
+  readonly claimed: readonly Claimed[]
+  /** To be given back to `delivered` when the listeners have heard; null if nothing was written to the feed. */
+  readonly feedId: number | null
+}
+
+export type Answer =
+  /** turn: the row after it. */
+  | {
+      readonly kind: 'done'
+      readonly uid: Uid
+      readonly inbox: number
+      readonly stop: Stop | null
+      /** message: its number (the first one's, if the id was known). Else 0. */
+      readonly messageNo: number
+      /** turn: the entries were stored by an earlier sending. */
+      readonly repeated: boolean
+    }
+  /** start: the id is taken. `same`: by the same definition with the same input. */
+  | {
+      readonly kind: 'exists'
+      readonly uid: Uid
+      readonly definition: string
+      readonly same: boolean
+    }
+  /** turn: the fence did not match; nothing was written. */
+  | { readonly kind: 'stale' }
+  /** turn: it ends the run without having seen that it is to stop; nothing was written. */
+  | { readonly kind: 'stopping'; readonly stop: Stop }
+  /** turn: a timer's outcome before its time; nothing was written. */
+  | { readonly kind: 'early' }
+  /** A row it needs is locked by another; nothing was written. Send it again. */
+  | { readonly kind: 'busy' }
+  | {
+      readonly kind: 'refused'
+      readonly code: 'RUN_NOT_FOUND' | 'RUN_FINISHED' | 'MAILBOX_FULL'
+      readonly status: Status | null
+    }
+
+/** A run that was taken, as its row says. What it was started with is entry 1 of its journal. */
+export interface Claimed {
+  readonly uid: Uid
+  readonly epoch: number
+  readonly seq: number
+  readonly inbox: number
+  readonly stop: Stop | null
+  readonly crashes: number
+  readonly attempt: number
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentUid: Uid | null
+  readonly parentId: RunId | null
+  readonly createdAt: Instant
+  readonly startedAt: Instant
+  readonly deadlineAt: Instant | null
+}
+
+export interface Loaded {
+  readonly uid: Uid
+  readonly entries: readonly Entry[]
+  /** In order of their numbers. */
+  readonly messages: readonly Message[]
+}
+
+export interface Owned {
+  readonly uid: Uid
+  readonly epoch: number
+  readonly inbox: number
+  readonly stop: Stop | null
+  /** The rest of its row, for a run that this worker owns and does not know. */
+  readonly row: Claimed
+}
+
+export interface StepTransaction {
+  query(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  /** Writes the run's delta and commits. Any answer but `done` means it was rolled back. */
+  close(delta: TurnDelta): Promise<Committed>
+  rollback(): Promise<void>
+}
+
+export interface Settled {
+  readonly workspace: string
+  readonly id: RunId
+  readonly uid: Uid
+  readonly status: FinalStatus
+  /** The output, or the error. */
+  readonly payload: Stored | null
+  readonly reason: string | null
+}
+
+/** An entry with what a listener needs to know of its run. */
+export interface FeedEntry {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly entry: Entry
+}
+
+export interface RunView {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly status: Status
+  readonly reason: StoredReason | null
+  readonly stop: Stop | null
+  readonly dueAt: Instant | null
+  readonly owner: WorkerId | null
+  readonly seq: number
+  readonly attempt: number
+  readonly crashes: number
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentUid: Uid | null
+  readonly parentId: RunId | null
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+  readonly startedAt: Instant | null
+  readonly finishedAt: Instant | null
+  readonly deadlineAt: Instant | null
+  readonly input: Stored
+  /** The last entry of a final run, else null: its payload is the output or the error. */
+  readonly end: Entry | null
+}
+
+export interface RunFilter {
+  readonly workspace: string | null
+  readonly definition: string | null
+  readonly statuses: readonly Status[] | null
+  readonly reason: StoredReason | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentId: RunId | null
+  readonly createdAfter: Instant | null
+  readonly createdBefore: Instant | null
+  /** Part of the run id. */
+  readonly text: string | null
+  /** Keyset: uids are in order of creation. */
+  readonly after: Uid | null
+  readonly newestFirst: boolean
+  readonly limit: number
+}
+
+export type { MessageId }
+
+/** Nothing is known to be written. Send it again. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The database refuses a value of this batch (SQLSTATE 22, 23, 54). Halve it; alone, it is that delta. */
+export class StoreRefused extends Error {
+  override readonly name = 'StoreRefused'
+  readonly sqlState: string
+  constructor(message: string, sqlState: string, options?: ErrorOptions) {
+    super(message, options)
+    this.sqlState = sqlState
+  }
+}

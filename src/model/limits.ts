@@ -1,0 +1,59 @@
+// Every limit of the engine, with its reason. Settings override some; none is anywhere else.
+
+/** UTF-8 bytes of one stored value. Larger ones belong into a file store, with a reference here. */
+export const VALUE_BYTES_MAX = 2 * 1024 * 1024
+/** From here on a value is named in a warning: it is copied at every replay. */
+export const VALUE_BYTES_WARN = 256 * 1024
+/** Nesting of a stored value. JSON.stringify overflows the stack at a few thousand. */
+export const VALUE_DEPTH_MAX = 64
+
+/** Deltas in one commit call, and their bytes: beyond this a batch only gets slower (SCHEMA 9). */
+export const BATCH_DELTAS_MAX = 500
+export const BATCH_BYTES_MAX = 1024 * 1024
+/** Connections for commits. Four gain 5 % at twice the latency on two cores. */
+export const COMMIT_CONNECTIONS = 2
+/** Bytes of starts and messages waiting for a commit before callers hear OVERLOADED. */
+export const QUEUED_BYTES_MAX = 64 * 1024 * 1024
+
+/** Runs executed at once by one worker. */
+export const CONCURRENCY = 100
+/** Rows taken by one claim call. */
+export const CLAIM_MAX = 500
+/** A worker that has not beaten for so long is dead to the others. */
+export const LEASE_MS = 30_000
+/** Due rows are looked for at least so often: hints only shorten the wait. */
+export const POLL_MS = 1_000
+/** Crashes in a row (no recorded outcome in between) after which a run fails as WORKER_CRASHED. */
+export const CRASHES_MAX = 5
+/** From here on a run is a suspect: a worker executes one suspect at a time. */
+export const CRASHES_SUSPECT = 2
+
+/** Frames of parked runs kept in memory, in number and in bytes of what was delivered into them. */
+export const FRAMES_MAX = 10_000
+export const FRAME_BYTES_MAX = 64 * 1024 * 1024
+/** Entries of one run. A longer life belongs into rounds. */
+export const ENTRIES_WARN = 10_000
+export const ENTRIES_MAX = 50_000
+/** Messages waiting in one mailbox. */
+export const MAILBOX_MAX = 10_000
+
+/** A question that nobody has answered yet is written down after this, so that people see a long step. */
+export const ASK_SHOWN_AFTER_MS = 200
+/** A body that awaits something of its own is named in the log after this, and fails after that. */
+export const FOREIGN_AWAIT_WARN_MS = 1_000
+export const FOREIGN_AWAIT_MAX_MS = 60_000
+/** Code that ignores its AbortSignal loses the right to write after this. */
+export const ABORT_GRACE_MS = 5_000
+/** close() waits so long for running steps. */
+export const CLOSE_GRACE_MS = 10_000
+/** start and signal reject with OUTCOME_UNKNOWN after this long without an answer from the database. */
+export const OUTCOME_UNKNOWN_MS = 30_000
+/** createEngine gives up on a database that does not answer. */
+export const CONNECT_MS = 10_000
+
+/** Length of a step's transaction: default, and the most that can be asked for. */
+export const TRANSACTION_MS = 5_000
+export const TRANSACTION_MAX_MS = 60_000
+
+/** The longest delay a Node timer can hold; a longer one fires at once. */
+export const TIMER_MAX_MS = 2 ** 31 - 1

@@ -1,0 +1,120 @@
+// The seam: all that the kernel knows of a style, and all that a style knows of the kernel.
+//
+// A Program never sees the journal or the mailbox. It asks; the kernel answers from the journal, or makes
+// the answer true, records it, and then answers. Replay is the same loop as the first time.
+
+import type { Instant, Message, RetryPolicy, RunFacts, Stored, TaskOrder } from './run.js'
+
+export interface Program {
+  readonly name: string
+  readonly version: string
+  readonly style: 'function' | 'machine' | 'graph' | 'task'
+  /**
+   * Asks through `turn`; given the same answers it must ask the same questions. Resolves with the output,
+   * or rejects (with the `Failure` of the question that ended it, where it was one) and the run fails.
+   * It never returns in order to wait: an unanswered question stays pending, and no catch can swallow that.
+   */
+  body(turn: Turn): Promise<Stored>
+}
+
+/** A moment, as a style may name one: so long after the question was asked, or an instant. */
+export type Due = { readonly afterMs: number } | { readonly at: Instant }
+
+export interface Turn {
+  readonly run: RunFacts
+  /** Aborts on cancel, on the deadline, and when this worker has lost the run. */
+  readonly stopping: AbortSignal
+  /** True while the answers come from the journal: what was said then is not said again. */
+  readonly replaying: boolean
+  /** Database time of the last answer; the same on every replay. */
+  now(): Instant
+  /** User code, executed until it has one recorded outcome. Rejects with the recorded Failure. */
+  step(name: string, order: StepOrder): Promise<Stored>
+  sleep(name: string, due: Due): Promise<void>
+  /** The oldest message that fits; null if `wish.until` came first. */
+  receive(name: string, wish: Wish): Promise<Message | null>
+  /** A run of its own, awaited. Rejects with the child's Failure. */
+  child(name: string, order: ChildOrder): Promise<Stored>
+  /** A fact without user code, recorded with the next answer. */
+  record(name: string, effect: Effect): Promise<Stored>
+  /** Is this change part of the run's history? Synchronous; recorded with the next answer. */
+  mark(id: string): boolean
+  /** Ends the run as cancelled from inside. Never settles, so no catch can swallow it. */
+  stop(reason: string): Promise<never>
+}
+
+export interface StepOrder {
+  /** `inline` or `transaction`: what people see; part of the divergence check. */
+  readonly label: string
+  readonly retry: RetryPolicy
+  /** Per attempt; counts execution only. */
+  readonly timeoutMs: number | null
+  /** User code; may run more than once. */
+  execute(attempt: Attempt): Promise<Effect>
+}
+
+export interface Attempt {
+  /** 1-based. */
+  readonly number: number
+  /** The same for all attempts of this step, different for every other step of every run. */
+  readonly idempotencyKey: string
+  readonly signal: AbortSignal
+  /** Runs `work` in a database transaction that commits together with the step's answer, or not at all. */
+  transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T>
+}
+
+/** The user's side of a step's transaction. */
+export interface Transaction {
+  query(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+}
+
+/** All that one answer means; written in the same commit as the answer, or not at all. */
+export interface Effect {
+  readonly value: Stored
+}
+
+export interface Wish {
+  readonly names: readonly string[]
+  readonly until: Due | null
+}
+
+export interface ChildOrder {
+  readonly definition: string
+  /** null: not known here; pinned by the worker that first claims it. */
+  readonly version: string | null
+  readonly input: Stored
+  /** For a task: how its one step is tried. */
+  readonly order: TaskOrder | null
+  /** For a workflow: each retry is a new child run. */
+  readonly retry: RetryPolicy
+}
+
+/** The recorded failure of a question, or of a body. `error` is what the codec made of it. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly error: Stored
+  /** The question that failed; null when the body threw by itself. */
+  readonly question: { readonly name: string; readonly occurrence: number } | null
+  /** Asked for by user code: no further retry, or not before so many milliseconds. */
+  readonly fatal: boolean
+  readonly retryAfterMs: number | null
+
+  constructor(
+    error: Stored,
+    more: {
+      readonly message?: string
+      readonly question?: { readonly name: string; readonly occurrence: number }
+      readonly fatal?: boolean
+      readonly retryAfterMs?: number
+    } = {},
+  ) {
+    super(more.message ?? 'a question of the run failed')
+    this.error = error
+    this.question = more.question ?? null
+    this.fatal = more.fatal ?? false
+    this.retryAfterMs = more.retryAfterMs ?? null
+  }
+}

@@ -1,0 +1,160 @@
+// The nouns of the engine, and the facts that are kept of a run.
+//
+// Glossary (use these words and no synonyms)
+//   definition  a registered workflow or task; has a name and a version
+//   run         one execution of a definition; the only unit that is claimed, cancelled, retried
+//   task        a definition that is a single function; a queue-based step is a child run of a task
+//   step        a named unit of user code inside a run, with one recorded outcome
+//   journal     the append-only facts of a run, numbered 1..n
+//   message     something sent to a run from outside: signal, child result, cancel
+//   turn        one stretch of executing a run, from being claimed until it parks or ends
+//   worker      one engine process incarnation that claims runs; has a lease
+//   workspace   the tenant a run belongs to
+
+import type { MessageId, RunId, Uid } from './ids.js'
+
+/** Milliseconds since 1970 by the database's clock. Node's own clock never decides anything. */
+export type Instant = number
+
+/** A value as it is stored: the text that the codec made of it. */
+export type Stored = string
+
+export const FINAL_STATUSES = ['completed', 'failed', 'cancelled', 'timed_out'] as const
+export type FinalStatus = (typeof FINAL_STATUSES)[number]
+export type Status = 'pending' | 'running' | 'waiting' | FinalStatus
+/** Why a parked run waits. (`slot` and `missing-code` are computed when reading, never stored.) */
+export type StoredReason = 'signal' | 'event' | 'timer' | 'retry' | 'child' | 'paused' | 'diverged'
+export type Stop = 'cancel' | 'pause'
+
+export function isFinal(status: Status): status is FinalStatus {
+  return (FINAL_STATUSES as readonly string[]).includes(status)
+}
+
+/** The kinds of facts are a contract: stored for ever, in the past tense. */
+export type EntryKind =
+  | 'run.created'
+  | 'run.completed'
+  | 'run.failed'
+  | 'run.cancelled'
+  | 'run.timed_out'
+  | 'run.reopened'
+  | 'run.stopping'
+  | 'step.asked'
+  | 'step.completed'
+  | 'step.failed'
+  | 'timer.set'
+  | 'timer.fired'
+  | 'wait.opened'
+  | 'wait.withdrawn'
+  | 'message.taken'
+  | 'child.started'
+  | 'child.ended'
+  | 'undo.completed'
+  | 'undo.failed'
+  | 'mark'
+  | 'record'
+  | 'scope.ended'
+  | 'round.ended'
+
+/** What a fact says beside its value. Small, ours, JSON; absent fields are left out. */
+export interface EntryMeta {
+  /** run.created: how a task's one step is to be tried, given at the call. */
+  readonly order?: TaskOrder
+  /** step.asked: `inline` or `transaction`; child.started: the definition. Part of the divergence check. */
+  readonly target?: string
+  /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
+  readonly dueAt?: Instant
+  /** wait.opened: the names it takes. */
+  readonly names?: readonly string[]
+  /** step.failed, child.ended: when it is tried again. Absent: that was the last time. */
+  readonly retryAt?: Instant
+  /** Outcomes of steps: how long before `at` it was asked for, and began. Milliseconds. */
+  readonly askedAgo?: number
+  readonly startedAgo?: number
+  /** message.taken, child.ended: number, id and name of the message. */
+  readonly no?: number
+  readonly id?: string
+  readonly message?: string
+  /** child.started, child.ended: which run; child.ended: how it ended. */
+  readonly uid?: Uid
+  readonly status?: FinalStatus
+  /** run.failed, run.reopened: the question whose failure it was. */
+  readonly name?: string
+  readonly occurrence?: number
+  /** run.cancelled: why. run.failed: the crashes that led to it. */
+  readonly reason?: string
+}
+
+/** A fact about to be appended. Its `seq` follows from its place in the delta. */
+export interface NewEntry {
+  readonly kind: EntryKind
+  /** The question it belongs to; '' for facts of the run itself. */
+  readonly name: string
+  /** 1 for the first use of the name in the run. 0 for facts of the run itself. */
+  readonly occurrence: number
+  /** 1-based; 0 where it has no meaning. */
+  readonly attempt: number
+  /** When it happened, by the owner's clock, which is anchored to the database's answers. */
+  readonly at: Instant
+  readonly meta: EntryMeta | null
+  readonly payload: Stored | null
+}
+
+export interface Entry extends NewEntry {
+  readonly seq: number
+}
+
+export type MessageKind = 'signal' | 'child' | 'cancel'
+
+export interface NewMessage {
+  readonly id: MessageId
+  readonly kind: MessageKind
+  /** signal: its name. child: the question in the parent (`name` and `occurrence` in meta). cancel: ''. */
+  readonly name: string
+  readonly meta: EntryMeta | null
+  readonly payload: Stored | null
+}
+
+export interface Message extends NewMessage {
+  /** Per run, in order of acceptance, without gaps. */
+  readonly no: number
+  /** When the database accepted it. */
+  readonly at: Instant
+}
+
+/** Retry as data: it is stored with a queued step and travels with it. */
+export interface RetryPolicy {
+  /** N retries = N + 1 executions. */
+  readonly attempts: number
+  readonly delayMs: number
+  readonly backoff: 'fixed' | 'exponential'
+  readonly maxDelayMs: number
+  readonly jitter: boolean
+  /** Names of errors that are never retried. */
+  readonly stopOn: readonly string[]
+}
+
+/** What the caller of a queued step says about its execution; overrides the task's own. */
+export interface TaskOrder {
+  readonly retry?: RetryPolicy
+  readonly timeoutMs?: number
+}
+
+/** What is known of a run before any of its code has run; never changes. */
+export interface RunFacts {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  /** null: a child whose definition the starter did not have; pinned at its first claim. */
+  readonly version: string | null
+  readonly input: Stored
+  readonly order: TaskOrder | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentUid: Uid | null
+  readonly parentId: RunId | null
+  readonly createdAt: Instant
+  /** The first claim. */
+  readonly startedAt: Instant
+  readonly deadlineAt: Instant | null
+}
