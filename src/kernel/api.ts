@@ -1,0 +1,86 @@
+// What the kernel offers to whoever composes an engine around it.
+
+import type { MessageId, RunId, Uid } from '../model/ids.js'
+import type { Program } from '../model/program.js'
+import type { Entry, Stored, StoredReason } from '../model/run.js'
+import type { Ports } from './ports.js'
+import type { RunReader, Settled, Store } from './store.js'
+
+export interface KernelOptions {
+  readonly store: Store
+  readonly ports: Ports
+  readonly programs: readonly Program[]
+  /** false: claims nothing; starts, sends, reads and waits only. */
+  readonly worker: boolean
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly pollMs: number
+  /** Names this deploy. */
+  readonly build: string
+  readonly framesMax: number
+  readonly closeGraceMs: number
+}
+
+/** Names a run from outside. */
+export interface Address {
+  readonly workspace: string
+  readonly id: RunId
+}
+
+export interface StartRequest {
+  /** null: the uid is taken. */
+  readonly id: RunId | null
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly input: Stored
+  readonly tags: Readonly<Record<string, string>>
+  readonly priority: number
+  readonly delayMs: number
+  readonly timeoutMs: number | null
+}
+
+export interface Kernel {
+  /** Resolves when the run is stored. Throws ID_TAKEN, OVERLOADED, OUTCOME_UNKNOWN, ENGINE_CLOSED, VALUE_… */
+  start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }>
+  /** Resolves when it is stored. Throws RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL, … */
+  signal(
+    to: Address,
+    name: string,
+    payload: Stored | null,
+    messageId: MessageId | null,
+  ): Promise<void>
+  /** Resolves when it is stored; the run ends soon after. A cancelled run may be cancelled again. */
+  cancel(to: Address, reason: string, messageId: MessageId | null): Promise<void>
+  /** Re-opens a failed run. Throws RUN_NOT_RETRYABLE, ATTEMPT_CHANGED, RUN_NOT_FOUND. */
+  retry(to: Address, expectedAttempt: number | null): Promise<void>
+  /** Waits for the end. Rejects with the signal's reason when it aborts first. Throws RUN_NOT_FOUND. */
+  result(to: Address, signal: AbortSignal | null): Promise<Settled>
+  /** After commit only; at least once somewhere, also across a crash. */
+  on(listener: (event: KernelEvent) => unknown): () => void
+  readonly read: RunReader
+  /** Drains, gives its runs back at once, leaves. Idempotent. */
+  close(): Promise<void>
+}
+
+export type KernelEvent = {
+  /** To recognise a repetition by. */
+  readonly id: string
+  readonly run: {
+    readonly uid: Uid
+    readonly id: RunId
+    readonly workspace: string
+    readonly definition: string
+  }
+} & (
+  | { readonly kind: 'entry'; readonly entry: Entry }
+  /** Parked; heard only by the process that parked it. */
+  | { readonly kind: 'waiting'; readonly reason: StoredReason; readonly at: number }
+  /** A run begun by another incarnation goes on here; `after`: its last finished step ('' if none). */
+  | {
+      readonly kind: 'resumed'
+      readonly after: string
+      readonly stepsDone: number
+      readonly at: number
+    }
+)

@@ -1,0 +1,46 @@
+// What the SQL store needs of a database connection. Two drivers stand under the same SQL: pg and PGlite.
+
+/** Which connection a statement may use. Beats and commits never wait for the user's queries. */
+export type Lane = 'commit' | 'beat' | 'read'
+
+/** Statements cast to int4, float8, bool or text, so that both drivers give the same JavaScript values. */
+export type SqlValue = string | number | boolean | null
+export type Row = Readonly<Record<string, SqlValue>>
+
+export interface Driver {
+  readonly kind: 'postgres' | 'embedded'
+  /** For people: where the data is, without a password. */
+  readonly description: string
+  /** One unnamed statement in a transaction of its own. Throws what the database threw, as a DriverError. */
+  query(lane: Lane, sql: string, params: readonly SqlValue[]): Promise<readonly Row[]>
+  /** Several statements without parameters, as one transaction: migrations. */
+  script(sql: string): Promise<void>
+  /** A transaction for user code; limits on the server keep a stopped process from holding locks. */
+  begin(limitMs: number): Promise<DriverTransaction>
+  /** Hints between processes. Embedded: within the process. */
+  notify(channel: string, payload: string): void
+  listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+export interface DriverTransaction {
+  /** As the user's client would: any parameters, plain rows. */
+  query(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+/** A database error with its SQLSTATE; `connection` when the connection itself is gone or refused (08, 57P, 53, 25006). */
+export class DriverError extends Error {
+  override readonly name = 'DriverError'
+  readonly sqlState: string
+  readonly connection: boolean
+  constructor(message: string, sqlState: string, connection: boolean, options?: ErrorOptions) {
+    super(message, options)
+    this.sqlState = sqlState
+    this.connection = connection
+  }
+}
