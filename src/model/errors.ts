@@ -54,6 +54,7 @@ interface Details {
   INPUT_INVALID: { readonly issues: readonly Issue[] }
   PAYLOAD_INVALID: { readonly issues: readonly Issue[] }
   VALUE_UNSTORABLE: { readonly path: string }
+  VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
   ID_TAKEN: { readonly workflow: string }
 }
@@ -69,7 +70,8 @@ interface More {
   readonly cause?: unknown
 }
 
-const BRAND = Symbol.for('perdure.error')
+/** On every PerdureError, also of another copy of the package. */
+export const ERROR_BRAND = Symbol.for('perdure.error')
 
 export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'PerdureError'
@@ -88,12 +90,12 @@ export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
     if (more.runId !== undefined) this.runId = more.runId
     if (more.step !== undefined) this.step = more.step
     this.details = (more.details ?? {}) as DetailsOf<C>
-    Object.defineProperty(this, BRAND, { value: true })
+    Object.defineProperty(this, ERROR_BRAND, { value: true })
   }
 
   /** Narrows an unknown error, also one of another copy of the package. */
   static is<C extends ErrorCode>(error: unknown, ...codes: readonly C[]): error is PerdureError<C> {
-    if (typeof error !== 'object' || error === null || !(BRAND in error)) return false
+    if (typeof error !== 'object' || error === null || !(ERROR_BRAND in error)) return false
     const code = (error as { code?: unknown }).code
     return codes.length === 0 || (codes as readonly unknown[]).includes(code)
   }
@@ -193,6 +195,51 @@ export const optionInvalid = (
     `Option "${option}" in ${where} cannot be ${shown(value)}: it must be ${expected}.`,
     {
       hint: `give ${expected}`,
+    },
+  )
+
+export const valueUnstorable = (what: {
+  /** 'the result of step "charge"' */
+  readonly where: string
+  /** From the value to what is refused: '.user.orders[3].save'; '' is the value itself. */
+  readonly path: string
+  readonly found: string
+  readonly hint?: string | undefined
+}): PerdureError<'VALUE_UNSTORABLE'> => {
+  const path = what.path.length > 200 ? `…${what.path.slice(-200)}` : what.path
+  return new PerdureError(
+    'VALUE_UNSTORABLE',
+    `Cannot store ${what.where}: ${path === '' ? 'it' : path} is ${what.found}.`,
+    {
+      hint:
+        what.hint ??
+        'return what you need, such as { id: order.id }, or use braces to return nothing: () => { … }',
+      details: { path: what.path },
+    },
+  )
+}
+
+/** A text that encode did not write. Its content is not shown: it may be anybody's. */
+export const textForeign = (cause: unknown): PerdureError<'VALUE_UNSTORABLE'> =>
+  new PerdureError('VALUE_UNSTORABLE', 'A stored text is not a value that Perdure wrote.', {
+    hint: 'the row was changed from outside, or written by a newer version: use that version to read it',
+    details: { path: '' },
+    cause,
+  })
+
+export const valueTooLarge = (what: {
+  readonly where: string
+  readonly bytes: number
+  readonly bytesMax: number
+  /** False: it was given up at `bytes`. */
+  readonly exact: boolean
+}): PerdureError<'VALUE_TOO_LARGE'> =>
+  new PerdureError(
+    'VALUE_TOO_LARGE',
+    `Cannot store ${what.where}: it takes ${what.exact ? '' : 'more than '}${what.bytes} bytes, and the limit is ${what.bytesMax}.`,
+    {
+      hint: 'keep large data elsewhere (a file store, a table of yours) and store a reference to it',
+      details: { bytes: what.bytes, bytesMax: what.bytesMax },
     },
   )
 
