@@ -23,21 +23,21 @@ const checks = {
   types: await node(bin('typescript/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'),
 }
 const hash = testedHash()
-const { code, report, databases } = await runVitest(args, { fast }).catch(failWith)
+const { code, interrupted, report, databases } = await runVitest(args, { fast }).catch(failWith)
 const tests = report ? testsOf(report) : []
 const broken = report ? brokenFiles(report) : []
 const count = (status) => tests.filter((test) => test.status === status).length
 const failedChecks = Object.keys(checks).filter((name) => !checks[name])
 
-const isComplete = report && !fast && args.length === 0 && databases.every(({ skip }) => !skip)
-if (isComplete) writeFileSync(LAST_REPORT, JSON.stringify({ hash, report }))
+const isWhole = !fast && !interrupted && args.length === 0 && tests.length > 0
+if (isWhole && databases.every(({ skip }) => !skip))
+  writeFileSync(LAST_REPORT, JSON.stringify({ hash, report }))
 
 console.log('')
 for (const name of failedChecks) console.log(`failed   ${name}`)
 for (const file of broken) console.log(`failed   ${file} as a whole`)
-for (const { name, skip } of databases)
-  if (!skip && tests.length > 0) console.log(`ran      ${name}`)
 for (const { name, skip, enable } of databases) {
+  if (!skip && tests.length > 0) console.log(`ran      ${name}`)
   if (skip) console.log(`skipped  ${name}: ${skip.split('\n', 1)[0]}\n         enable: ${enable}`)
 }
 if (fast)

@@ -20,8 +20,11 @@ export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) 
   const reportFile = join(CACHE, `vitest-${process.pid}.json`)
   const databasesFile = join(CACHE, `databases-${process.pid}.json`)
   // Ctrl-C reaches vitest too; it ends, and we still print what there is.
-  const ignore = () => {}
-  process.on('SIGINT', ignore)
+  let interrupted = false
+  const onInterrupt = () => {
+    interrupted = true
+  }
+  process.on('SIGINT', onInterrupt)
   const { code } = await run(
     process.execPath,
     [
@@ -34,8 +37,8 @@ export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) 
     ],
     { stdio, env: { PERDURE_TEST_FAST: fast ? '1' : '', PERDURE_TEST_DATABASES: databasesFile } },
   )
-  process.off('SIGINT', ignore)
-  return { code, report: take(reportFile), databases: take(databasesFile) ?? [] }
+  process.off('SIGINT', onInterrupt)
+  return { code, interrupted, report: take(reportFile), databases: take(databasesFile) ?? [] }
 }
 
 function take(file) {
