@@ -78,9 +78,10 @@ async function install() {
       'node_modules is a link and does not fit package-lock.json: run npm ci where it points',
     )
   }
-  const folded = { fold: 'installing packages' }
-  if ((await run('npm', ['ci'], folded)).code === 0) return
-  const { code, output } = await run('npm', ['install'], folded)
+  const fold = 'installing packages'
+  if ((await run('npm', ['ci'], { fold })).code === 0) return
+  // npm ci refuses a lock that lacks packages of other platforms, as one made behind a partial mirror does.
+  const { code, output } = await run('npm', ['install', '--no-save'], { fold })
   if (code !== 0) throw new Error(`npm install failed:\n${output.slice(-4000)}`)
 }
 

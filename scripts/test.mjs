@@ -44,10 +44,11 @@ if (fast)
   console.log('skipped  test/crash, test/support: left out by --fast\n         enable: npm test')
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 
-const failures = count('failed') + failedChecks.length + broken.length
 // vitest may fail for what is no test: a server that REQUIRE asks for, an unhandled rejection.
-const failed = failures === 0 && code !== 0 ? 1 : failures
-if (failed > failures) console.log('failed   vitest itself: its message is above')
+const failedTests = count('failed') + broken.length
+const failedItself = code !== 0 && failedTests === 0 ? 1 : 0
+if (failedItself) console.log('failed   vitest itself: its message is above')
+const failed = failedTests + failedItself + failedChecks.length
 finish({ passed: count('passed'), failed, skipped: count('skipped') })
 
 function skipsByFile() {
