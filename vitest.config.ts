@@ -1,23 +1,20 @@
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const minutes = (count: number) => count * 60_000
 
-/** One project per folder of test/, with how long one of its tests may take. */
-const FOLDERS = {
-  tidy: minutes(1),
+/** How long one test may take. Each folder of test/ is a project of its own. */
+const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   model: minutes(0.25),
   kernel: minutes(0.5),
-  support: minutes(1),
-  contract: minutes(1),
   simulation: minutes(3),
-  functions: minutes(1),
   conformance: minutes(2),
   docs: minutes(2),
   crash: minutes(10),
 }
+const TIMEOUT_MS = minutes(1)
 const SLOW = ['crash', 'support']
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
@@ -26,9 +23,9 @@ export default defineConfig({
     globalSetup: [path('test/support/global-setup.ts')],
     maxWorkers: 2,
     passWithNoTests: false,
-    projects: Object.entries(FOLDERS)
-      .filter(([name]) => existsSync(path(`test/${name}`)) && !(isFast && SLOW.includes(name)))
-      .map(([name, timeoutMs]) => ({
+    projects: readdirSync(path('test'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
+      .map(({ name }) => ({
         // Programs of the README and of the docs run as they are printed, on the sources.
         resolve: {
           alias: [
@@ -40,8 +37,8 @@ export default defineConfig({
           name,
           include: [`test/${name}/**/*.test.ts`],
           environment: 'node',
-          testTimeout: timeoutMs,
-          hookTimeout: Math.max(minutes(1), timeoutMs),
+          testTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
+          hookTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
         },
       })),
   },

@@ -47,7 +47,8 @@ for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${f
 // vitest may fail for what is no test: a server that REQUIRE asks for, an unhandled rejection.
 const failedTests = count('failed') + broken.length
 const failedItself = code !== 0 && failedTests === 0 ? 1 : 0
-if (failedItself) console.log('failed   vitest itself: its message is above')
+const why = interrupted ? 'interrupted' : 'vitest itself: its message is above'
+if (failedItself) console.log(`failed   ${why}`)
 const failed = failedTests + failedItself + failedChecks.length
 finish({ passed: count('passed'), failed, skipped: count('skipped') })
 

@@ -37,3 +37,8 @@ test('nothing is of type any', () => {
 test('nothing is marked as unfinished', () => {
   expect(rules.unfinished(all)).toEqual([])
 })
+
+test('every test file is in a folder of test/, where vitest looks', () => {
+  const stray = filesBelow('.', '.test.ts').filter((path) => !/^test\/[^/]+\//.test(path))
+  expect(stray.map((path) => `${path} is never run → move it to test/<folder>/`)).toEqual([])
+})
