@@ -3,6 +3,8 @@
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Program } from '../model/program.js'
 import type { Entry, Stored, StoredReason } from '../model/run.js'
+import type { Counters } from './counters.js'
+import type { Defects } from './defects.js'
 import type { Ports } from './ports.js'
 import type { RunReader, Settled, Store } from './store.js'
 
@@ -19,6 +21,10 @@ export interface KernelOptions {
   readonly build: string
   readonly framesMax: number
   readonly closeGraceMs: number
+  /** For metrics and tests. */
+  readonly counters?: Counters
+  /** For tests that prove that the tests can see. */
+  readonly defects?: Defects
 }
 
 /** Names a run from outside. */

@@ -54,6 +54,7 @@ interface Details {
   INPUT_INVALID: { readonly issues: readonly Issue[] }
   PAYLOAD_INVALID: { readonly issues: readonly Issue[] }
   VALUE_UNSTORABLE: { readonly path: string }
+  VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
   ID_TAKEN: { readonly workflow: string }
 }
@@ -69,7 +70,8 @@ interface More {
   readonly cause?: unknown
 }
 
-const BRAND = Symbol.for('perdure.error')
+/** On every PerdureError, also of another copy of the package. */
+export const ERROR_BRAND = Symbol.for('perdure.error')
 
 export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'PerdureError'
@@ -88,12 +90,12 @@ export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
     if (more.runId !== undefined) this.runId = more.runId
     if (more.step !== undefined) this.step = more.step
     this.details = (more.details ?? {}) as DetailsOf<C>
-    Object.defineProperty(this, BRAND, { value: true })
+    Object.defineProperty(this, ERROR_BRAND, { value: true })
   }
 
   /** Narrows an unknown error, also one of another copy of the package. */
   static is<C extends ErrorCode>(error: unknown, ...codes: readonly C[]): error is PerdureError<C> {
-    if (typeof error !== 'object' || error === null || !(BRAND in error)) return false
+    if (typeof error !== 'object' || error === null || !(ERROR_BRAND in error)) return false
     const code = (error as { code?: unknown }).code
     return codes.length === 0 || (codes as readonly unknown[]).includes(code)
   }
@@ -196,9 +198,209 @@ export const optionInvalid = (
     },
   )
 
+export const valueUnstorable = (what: {
+  /** 'the result of step "charge"' */
+  readonly where: string
+  /** From the value to what is refused: '.user.orders[3].save'; '' is the value itself. */
+  readonly path: string
+  readonly found: string
+  readonly hint?: string | undefined
+}): PerdureError<'VALUE_UNSTORABLE'> => {
+  const path = what.path.length > 200 ? `…${what.path.slice(-200)}` : what.path
+  return new PerdureError(
+    'VALUE_UNSTORABLE',
+    `Cannot store ${what.where}: ${path === '' ? 'it' : path} is ${what.found}.`,
+    {
+      hint:
+        what.hint ??
+        'return what you need, such as { id: order.id }, or use braces to return nothing: () => { … }',
+      details: { path: what.path },
+    },
+  )
+}
+
+/** A text that encode did not write. Its content is not shown: it may be anybody's. */
+export const textForeign = (cause: unknown): PerdureError<'VALUE_UNSTORABLE'> =>
+  new PerdureError('VALUE_UNSTORABLE', 'A stored text is not a value that Perdure wrote.', {
+    hint: 'the row was changed from outside, or written by a newer version: use that version to read it',
+    details: { path: '' },
+    cause,
+  })
+
+export const valueTooLarge = (what: {
+  readonly where: string
+  readonly bytes: number
+  readonly bytesMax: number
+  /** False: it was given up at `bytes`. */
+  readonly exact: boolean
+}): PerdureError<'VALUE_TOO_LARGE'> =>
+  new PerdureError(
+    'VALUE_TOO_LARGE',
+    `Cannot store ${what.where}: it takes ${what.exact ? '' : 'more than '}${what.bytes} bytes, and the limit is ${what.bytesMax}.`,
+    {
+      hint: 'keep large data elsewhere (a file store, a table of yours) and store a reference to it',
+      details: { bytes: what.bytes, bytesMax: what.bytesMax },
+    },
+  )
+
 /** Refuses keys that are not known, with the nearest one that is. */
 export function checkOptions(options: object, where: string, known: readonly string[]): void {
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw optionUnknown(key, where, known)
   }
 }
+
+export const leaseLost = (runId: string): PerdureError =>
+  new PerdureError('LEASE_LOST', `This worker has lost run ${runId}; another goes on with it.`, {
+    hint: 'nothing to do: what this code still does is not recorded; stop when the AbortSignal says so',
+    runId,
+  })
+
+export const stepTimedOut = (step: string, ms: number, runId: string): PerdureError =>
+  new PerdureError('STEP_TIMED_OUT', `Step "${step}" timed out after ${ms} ms.`, {
+    hint: 'raise its timeout, or give it retries; pass step.signal on so that the work really stops',
+    runId,
+    step,
+  })
+
+export const workflowCancelled = (runId: string, reason: string): PerdureError =>
+  new PerdureError('WORKFLOW_CANCELLED', reason || `Run ${runId} was cancelled.`, {
+    hint: 'a cancelled run stays cancelled; start a new one to do the work after all',
+    runId,
+    details: { reason },
+  })
+
+export const workflowTimedOut = (runId: string, ms: number): PerdureError =>
+  new PerdureError('WORKFLOW_TIMED_OUT', `Run ${runId} did not end within ${ms} ms.`, {
+    hint: 'raise the timeout of the workflow or of the start; waiting in the queue counts too',
+    runId,
+  })
+
+export const workerCrashed = (runId: string, crashes: number): PerdureError =>
+  new PerdureError(
+    'WORKER_CRASHED',
+    `Run ${runId} was being executed when its worker died, ${crashes} times in a row.`,
+    {
+      hint: 'look for a step that ends the process (memory, a native module, process.exit), then retry the run',
+      runId,
+    },
+  )
+
+export const runFinished = (runId: string, status: string): PerdureError =>
+  new PerdureError('RUN_FINISHED', `Run ${runId} is ${status}: it takes no more messages.`, {
+    hint: 'start a new run, or retry a failed one first',
+    runId,
+    details: { status },
+  })
+
+export const diverged = (
+  runId: string,
+  definition: string,
+  difference: { readonly position: number; readonly recorded: string; readonly found: string },
+): PerdureError<'DIVERGED'> =>
+  new PerdureError(
+    'DIVERGED',
+    `Run ${runId} stopped: the code of "${definition}" no longer matches its history. At question ${difference.position} the history has ${difference.recorded}, the code now asks ${difference.found}.`,
+    {
+      hint: 'deploy the code it was started with, or guard the change with wf.patched(); the run is kept, nothing ran in its place',
+      runId,
+      details: difference,
+    },
+  )
+
+export const foreignAwait = (runId: string, definition: string): PerdureError =>
+  new PerdureError(
+    'FOREIGN_AWAIT',
+    `Run ${runId}: the function of "${definition}" awaits something that is not a step of it.`,
+    {
+      hint: 'wrap what it awaits in wf.do, so that its result is recorded; use wf.sleep instead of a timer',
+      runId,
+    },
+  )
+
+export const historyTooLong = (runId: string, entries: number): PerdureError =>
+  new PerdureError('HISTORY_TOO_LONG', `Run ${runId} has ${entries} entries in its journal.`, {
+    hint: 'split the work into child runs: each has a journal of its own',
+    runId,
+  })
+
+export const databaseRefused = (runId: string, sqlState: string): PerdureError =>
+  new PerdureError(
+    'VALUE_UNSTORABLE',
+    `The database refused what run ${runId} wanted to record (SQLSTATE ${sqlState}).`,
+    {
+      hint: 'look at the last step of the run: what it returned cannot be stored',
+      details: { path: '', sqlState },
+    },
+  )
+
+export const valueRefused = (runId: string, sqlState: string): PerdureError =>
+  new PerdureError(
+    'VALUE_UNSTORABLE',
+    `The database refused the value sent to run ${runId} (SQLSTATE ${sqlState}). Nothing was changed.`,
+    { hint: 'look at the input or payload: it cannot be stored', runId, details: { path: '' } },
+  )
+
+export const idTaken = (id: string, owner: string, wanted: string): PerdureError<'ID_TAKEN'> =>
+  new PerdureError(
+    'ID_TAKEN',
+    owner === wanted
+      ? `Run id "${id}" belongs to a run of "${owner}" that was started with another input.`
+      : `Run id "${id}" belongs to a run of "${owner}".`,
+    {
+      hint:
+        owner === wanted
+          ? 'the same id with the same input is the same run; use another id for other work'
+          : `ids are shared by all workflows of a workspace; use for example "${wanted}:${id}"`,
+      runId: id,
+      details: { workflow: owner },
+    },
+  )
+
+export const runNotFound = (id: string): PerdureError =>
+  new PerdureError('RUN_NOT_FOUND', `There is no run "${id}".`, {
+    hint: 'check the id and the workspace; finished runs are removed after their retention',
+    runId: id,
+  })
+
+export const runNotRetryable = (id: string, status: string): PerdureError =>
+  new PerdureError(
+    'RUN_NOT_RETRYABLE',
+    `Run ${id} is ${status}: only a failed run can be retried.`,
+    {
+      hint: 'start a new run to do the work again',
+      runId: id,
+      details: { status },
+    },
+  )
+
+export const attemptChanged = (id: string, expected: number, found: number): PerdureError =>
+  new PerdureError('ATTEMPT_CHANGED', `Run ${id} is at attempt ${found}, not ${expected}.`, {
+    hint: 'somebody else has retried it; look at it again before you do',
+    runId: id,
+    details: { expected, found },
+  })
+
+export const mailboxFull = (id: string): PerdureError =>
+  new PerdureError('MAILBOX_FULL', `Run ${id} has too many messages that it has not taken.`, {
+    hint: 'let it take some first, or find out why it does not',
+    runId: id,
+  })
+
+export const outcomeUnknown = (id: string): PerdureError =>
+  new PerdureError(
+    'OUTCOME_UNKNOWN',
+    `The database did not say whether it has stored this for run "${id}".`,
+    {
+      hint: 'repeat it with the same id when the database is back: it is applied once',
+      runId: id,
+    },
+  )
+
+export const overloaded = (): PerdureError =>
+  new PerdureError('OVERLOADED', 'Too much is waiting to be written to the database.', {
+    hint: 'slow down and try again; nothing was changed',
+  })
+
+export const engineClosed = (): PerdureError =>
+  new PerdureError('ENGINE_CLOSED', 'The engine is closed.', { hint: 'create a new one' })

@@ -1,0 +1,105 @@
+// The closing of a step's transaction: the user's writes and the run's delta commit together. While it is under
+// way it is the run's delta in flight, and nothing else is delivered, so that numbers stay in order.
+//
+// A lost answer is not sent again: the run's row is locked (which waits for the lost transaction's fate) and the
+// journal read. Absent: the step is executed again.
+
+import { encodeError } from '../model/codec.js'
+import { Failure } from '../model/program.js'
+import type { NewEntry } from '../model/run.js'
+import type { Frame } from './frame.js'
+import type { Outcome } from './look.js'
+import type { Parts } from './outgoing.js'
+import { type Committed, type StepTransaction, StoreUnavailable, type TurnDelta } from './store.js'
+
+const RESOLVE_AGAIN_MS = 100
+
+export function closeTransaction(
+  frame: Frame,
+  outcome: Outcome,
+  transaction: StepTransaction,
+): void {
+  const { run, deps } = frame
+  frame.closing = true
+  const entry = frame.record(outcome)
+  const parts = frame.out.take()
+  const fence = { uid: run.uid, owner: deps.owner(), epoch: frame.epoch, seq: frame.out.ackedSeq }
+  const delta: TurnDelta = { kind: 'turn', fence, ...parts, next: { kind: 'go' } }
+  frame.inFlight = { delta, parts }
+  const closing = { frame, outcome, entry, parts, delta }
+  deps.ports.fault('transaction.close')
+  transaction.close(delta).then(
+    (committed) => closed(closing, committed),
+    (error: unknown) => unknown(closing, error),
+  )
+}
+
+interface Closing {
+  readonly frame: Frame
+  readonly outcome: Outcome
+  readonly entry: NewEntry
+  readonly parts: Parts
+  readonly delta: TurnDelta
+}
+
+function closed(closing: Closing, committed: Committed): void {
+  const [answer] = committed.answers
+  closing.frame.deps.ports.fault('transaction.closed')
+  if (answer?.kind === 'done') return applied(closing, answer.inbox)
+  if (answer?.kind === 'busy') return again(closing)
+  gone(closing, answer?.kind === 'early')
+}
+
+function applied(closing: Closing, inbox: number): void {
+  const { frame, delta, entry, outcome } = closing
+  if (frame.state !== 'active') return
+  frame.inFlight = null
+  frame.closing = false
+  const entries = frame.out.stored(delta.entries)
+  frame.deps.committed(frame, entries, delta.next)
+  if (inbox > frame.mail.seen) frame.deps.load(frame)
+  frame.answer(outcome.ask, entry)
+}
+
+/** Rolled back: everything but the step's outcome is still to be said, and the step runs again, uncounted. */
+function again(closing: Closing): void {
+  const { frame, parts } = closing
+  if (frame.state !== 'active') return
+  frame.inFlight = null
+  frame.closing = false
+  frame.out.restore(parts, 1)
+  frame.pump()
+}
+
+function gone(closing: Closing, reload: boolean): void {
+  const { frame } = closing
+  if (frame.state !== 'active') return
+  frame.inFlight = null
+  frame.closing = false
+  frame.lose()
+  frame.deps.lost(frame, reload)
+}
+
+function unknown(closing: Closing, error: unknown): void {
+  const { frame, delta, parts, outcome } = closing
+  if (frame.state !== 'active') return
+  if (!(error instanceof StoreUnavailable)) {
+    // The database has refused the user's writes when they were to become final: the step's own failure.
+    frame.inFlight = null
+    frame.closing = false
+    frame.out.restore(parts, 1)
+    const failure = new Failure(encodeError(error, `step "${outcome.ask.name}"`))
+    frame.failStep(outcome.ask, failure)
+    return
+  }
+  frame.deps.counters['transaction.resolved'] += 1
+  const lastSeq = delta.fence.seq + delta.entries.length
+  frame.deps.resolve(delta.fence, lastSeq).then(
+    (fate) => {
+      if (fate === 'applied') applied(closing, 0)
+      else if (fate === 'absent') again(closing)
+      else gone(closing, false)
+    },
+    () => void frame.deps.ports.clock.after(RESOLVE_AGAIN_MS, () => unknown(closing, error)),
+  )
+}
