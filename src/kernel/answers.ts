@@ -1,6 +1,6 @@
 // How questions and answers are written down, and how an answer that is written down reaches the body. Pure.
 
-import { errorRecord } from '../model/codec.js'
+import { errorRecord } from '../model/error-record.js'
 import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'

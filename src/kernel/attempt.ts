@@ -9,7 +9,7 @@
 //       locks of this one.
 //   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
 
-import { encodeError } from '../model/codec.js'
+import { encodeError } from '../model/error-record.js'
 import { leaseLost, stepTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'

@@ -1,6 +1,6 @@
 // How a run ends, and whom that concerns.
 
-import { encodeError } from '../model/codec.js'
+import { encodeError } from '../model/error-record.js'
 import { workerCrashed, workflowCancelled, workflowTimedOut } from '../model/errors.js'
 import type { MessageId, Uid } from '../model/ids.js'
 import type { Failure } from '../model/program.js'

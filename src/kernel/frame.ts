@@ -12,7 +12,7 @@
 //   O4. On replay nothing starts before every recorded outcome is delivered and every recorded ask matched.
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
 
-import { encodeError } from '../model/codec.js'
+import { encodeError } from '../model/error-record.js'
 import { diverged, foreignAwait, historyTooLong, leaseLost, runFinished } from '../model/errors.js'
 import {
   ENTRIES_MAX,

@@ -4,7 +4,7 @@
 // A lost answer is not sent again: the run's row is locked (which waits for the lost transaction's fate) and the
 // journal read. Absent: the step is executed again.
 
-import { encodeError } from '../model/codec.js'
+import { encodeError } from '../model/error-record.js'
 import { Failure } from '../model/program.js'
 import type { NewEntry } from '../model/run.js'
 import type { Frame } from './frame.js'

@@ -1,7 +1,7 @@
 // Worker: holds the pieces of one process together: what is committed reaches frames, callers and listeners;
 // what becomes due or ours reaches the executor.
 
-import { encodeError } from '../model/codec.js'
+import { encodeError } from '../model/error-record.js'
 import { databaseRefused } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
