@@ -1,0 +1,59 @@
+// From the database option to an open store. The only place that knows which drivers there are; each is loaded
+// when it is asked for.
+
+import type { Settings } from './engine/options.js'
+import { importPeer } from './engine/peer.js'
+import type { Hints, Log } from './kernel/ports.js'
+import type { Store } from './kernel/store.js'
+import { NO_HINTS, openHints } from './live-hints.js'
+import type { Driver } from './store/driver.js'
+
+export interface Opened {
+  readonly store: Store
+  readonly hints: Hints
+}
+
+export async function openStore(settings: Settings, log: Log): Promise<Opened> {
+  const { schema } = settings
+  const driver = await openDriver(settings, log)
+  try {
+    const { openSqlStore } = await import('./store/sql-store.js')
+    const store = await openSqlStore({ driver, schema })
+    return { store, hints: await openHints(driver, schema, log) }
+  } catch (error) {
+    await driver.close()
+    throw error
+  }
+}
+
+async function openDriver(settings: Settings, log: Log): Promise<Driver> {
+  const { database, production, allowEmbeddedInProduction } = settings
+  if (database.kind === 'postgres' || database.kind === 'pool') {
+    const { openPgDriver } = await importPeer(
+      'pg',
+      'A PostgreSQL database',
+      () => import('./store/driver-pg/open-pg.js'),
+    )
+    return openPgDriver({
+      database: database.kind === 'pool' ? database.pool : database.url,
+      log,
+    })
+  }
+  const { openEmbedded } = await importPeer(
+    '@electric-sql/pglite',
+    'The embedded database',
+    () => import('./store/driver-embedded/open-embedded.js'),
+  )
+  return openEmbedded({
+    directory: database.kind === 'file' ? database.directory : null,
+    production,
+    allowInProduction: allowEmbeddedInProduction,
+    log,
+  })
+}
+
+/** For stateless runs: nothing is shared, nothing stays. */
+export async function openMemory(): Promise<Opened> {
+  const { openMemoryStore } = await import('./store/memory.js')
+  return { store: await openMemoryStore(), hints: NO_HINTS }
+}
