@@ -13,7 +13,9 @@ import type {
   Stop,
   Stored,
 } from '../model/run.js'
+import type { BodyEnd } from './conversation.js'
 import type { Frame } from './frame.js'
+import type { Mailbox } from './mailbox.js'
 import type { TurnDelta } from './store.js'
 
 export type StopCause =
@@ -30,6 +32,23 @@ export type End =
   | { readonly kind: 'completed'; readonly output: Stored }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'stopped'; readonly cause: StopCause }
+
+export function endOf(end: BodyEnd): End {
+  return 'failure' in end
+    ? { kind: 'failed', failure: end.failure }
+    : { kind: 'completed', output: end.output }
+}
+
+/** A cancel that has been accepted comes before a deadline that has passed. */
+export function reasonToStop(run: RunFacts, mail: Mailbox, now: Instant): StopCause | null {
+  const { cancel } = mail
+  const { deadlineAt } = run
+  if (cancel) {
+    const reason = cancel.meta?.reason ?? ''
+    return { kind: 'cancel', reason, inside: false, message: cancel }
+  }
+  return deadlineAt !== null && now >= deadlineAt ? { kind: 'deadline', deadlineAt } : null
+}
 
 export interface EndFact {
   readonly entry: NewEntry
@@ -128,8 +147,6 @@ export function endMessages(
 
 /** From the open questions; of a run whose body was not driven, from its journal. */
 function openChildren(frame: Frame): readonly Uid[] {
-  if (!frame.driven) return frame.history.script.openChildren
-  return [...frame.open.values()].flatMap((ask) =>
-    ask.kind === 'child' && ask.uid ? [ask.uid] : [],
-  )
+  if (!frame.body.begun) return frame.body.history.script.openChildren
+  return frame.questions.children()
 }

@@ -157,7 +157,7 @@ export class Executor {
     if (!program) return frame.handOver()
     if (claimed.epoch > 1) {
       counters['frame.replayed'] += 1
-      const { lastStep: after, stepsDone } = frame.history.script
+      const { lastStep: after, stepsDone } = frame.body.history.script
       const at = ports.clock.monotonic()
       const id = `${claimed.uid}:resumed:${claimed.epoch}`
       if (seq > 1) this.events.emit({ id, run: facts, kind: 'resumed', after, stepsDone, at })

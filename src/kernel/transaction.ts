@@ -89,7 +89,9 @@ function unknown(closing: Closing, error: unknown): void {
     frame.closing = false
     frame.out.restore(parts, 1)
     const failure = new Failure(encodeError(error, `step "${outcome.ask.name}"`))
-    frame.failStep(outcome.ask, failure)
+    const { ask } = outcome
+    const attempt = { number: outcome.attempt, startedAt: frame.deps.ports.clock.monotonic() }
+    if (ask.kind === 'step') frame.stepEnded(ask, attempt, { kind: 'failed', failure })
     return
   }
   frame.deps.counters['transaction.resolved'] += 1

@@ -218,7 +218,7 @@ export class WorkerHost {
   private handOver(inHand: ReadonlyMap<Uid, readonly Message[]>): void {
     for (const [uid, messages] of inHand) {
       const frame = this.frames.active.get(uid)
-      if (!frame || frame.state !== 'active') continue
+      if (frame?.state !== 'active') continue
       const [first] = messages
       if (first && first.no > frame.mail.seen + 1) this.executor.loadMail(frame)
       else frame.hear(messages)

@@ -38,6 +38,7 @@ export const CODES = {
   PEER_MISSING: { retryable: false },
   DATABASE_UNAVAILABLE: { retryable: true },
   DATABASE_NEWER: { retryable: false },
+  DATABASE_VERSION: { retryable: false },
   DATABASE_LOCKED: { retryable: false },
   EMBEDDED_IN_PRODUCTION: { retryable: false },
   ENGINE_CLOSED: { retryable: false },
@@ -404,3 +405,68 @@ export const overloaded = (): PerdureError =>
 
 export const engineClosed = (): PerdureError =>
   new PerdureError('ENGINE_CLOSED', 'The engine is closed.', { hint: 'create a new one' })
+
+export const insideTransaction = (what: string): PerdureError =>
+  new PerdureError('INSIDE_TRANSACTION', `${what} was called inside an open transaction.`, {
+    hint: 'await it after the transaction, or pass { transaction }',
+  })
+
+/** `pid` is null where the lock file does not say; `self` when it is the caller's own process. */
+export const databaseLocked = (
+  directory: string,
+  lockPath: string,
+  holder: { readonly pid: number | null; readonly self: boolean },
+): PerdureError => {
+  const { pid, self } = holder
+  const who = pid === null ? 'another process' : `${self ? 'this process, ' : ''}process ${pid}`
+  return new PerdureError(
+    'DATABASE_LOCKED',
+    `The embedded database in ${directory} is already open in ${who}.`,
+    {
+      hint: self
+        ? 'share one engine or close the first one; set DATABASE_URL for PostgreSQL to run several'
+        : `stop ${who}, use another directory, or set DATABASE_URL for PostgreSQL; if it surely runs no more, delete ${lockPath}`,
+      details: { directory, pid },
+    },
+  )
+}
+
+export const databaseLockLost = (directory: string, pid: number | null): PerdureError =>
+  new PerdureError(
+    'DATABASE_LOCKED',
+    `This process lost the embedded database in ${directory}: ${
+      pid === null ? 'its lock file is gone' : `process ${pid} has taken it over`
+    }. Nothing is written any more.`,
+    {
+      hint: 'restart this process; one that stops for longer than 10 s gives a shared directory away: set DATABASE_URL for PostgreSQL to run several',
+      details: { directory, pid },
+    },
+  )
+
+export const databaseVersion = (directory: string, found: string, runs: number): PerdureError =>
+  new PerdureError(
+    'DATABASE_VERSION',
+    `The embedded database in ${directory} was written by PostgreSQL ${found}, and this version of Perdure embeds PostgreSQL ${runs}.`,
+    {
+      hint: 'use the version of Perdure that wrote it, or another directory',
+      details: { directory, found, runs },
+    },
+  )
+
+export const embeddedFailed = (directory: string, doing: string, cause: unknown): PerdureError =>
+  new PerdureError(
+    'DATABASE_UNAVAILABLE',
+    `The embedded database in ${directory} could not be ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    {
+      hint: 'look at free space and permissions of the directory, then start again; DATABASE_URL selects PostgreSQL instead',
+      details: { directory },
+      cause,
+    },
+  )
+
+export const embeddedInProduction = (): PerdureError =>
+  new PerdureError(
+    'EMBEDDED_IN_PRODUCTION',
+    'The embedded database is not used in production: it survives crashes, but not power cuts, and serves one process.',
+    { hint: 'set DATABASE_URL for PostgreSQL, or allow it with allowEmbeddedInProduction: true' },
+  )

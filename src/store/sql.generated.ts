@@ -8,9 +8,884 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
+  { number: 1, name: 'tables', breaking: false, sql: `-- breaking: no
+-- The tables. Which columns belong to whom: owner, epoch, seq, taken, crashes, status, reason and the instants are
+-- written under the fence (owner, epoch, seq); inbox, stop and due_at also by senders, under the row's lock.
+
+-- Fixed-width and changing columns first, wide ones last: what follows a changed column is written to the WAL again.
+-- A step changes seq, updated_at, taken and crashes (0 to 0): no index and no predicate sees a change, so with
+-- fillfactor 50 it stays on its page (HOT).
+create table @schema@.runs (
+  uid uuid primary key,
+  owner uuid,
+  due_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz,
+  deadline_at timestamptz,
+  epoch int not null,
+  seq int not null,
+  inbox int not null default 0,
+  taken int not null default 0,
+  crashes int not null default 0,
+  attempt int not null default 1,
+  priority smallint not null,
+  status text not null,
+  reason text,
+  stop text,
+  workspace text not null,
+  id text not null,
+  def text not null,
+  version text,
+  parent_uid uuid,
+  parent_id text,
+  tags text not null,
+  diverged_builds text[],
+  constraint runs_owned_is_not_due check (owner is null or due_at is null),
+  constraint runs_owned_is_running check ((owner is not null) = (status = 'running')),
+  constraint runs_final_is_at_rest check (finished_at is null or (owner is null and due_at is null)),
+  constraint runs_final_is_finished check ((finished_at is not null) = (status in ('completed', 'failed', 'cancelled', 'timed_out'))),
+  constraint runs_status check (status in ('pending', 'running', 'waiting', 'completed', 'failed', 'cancelled', 'timed_out')),
+  constraint runs_stop check (stop in ('cancel', 'pause')),
+  constraint runs_priority check (priority between 0 and 9),
+  constraint runs_taken check (taken between 0 and inbox),
+  constraint runs_id unique (workspace, id)
+) with (fillfactor = 50);
+
+-- What a claim may take. Runs of other code, paused, suspected and diverged ones are not in it at all.
+create index runs_due on @schema@.runs (def, coalesce(version, ''), priority, due_at)
+  where owner is null and due_at is not null and stop is null and diverged_builds is null and crashes < 2;
+-- Suspects (CRASHES_SUSPECT = 2), so that a thousand of them never hide one that is not.
+create index runs_suspect on @schema@.runs (def, coalesce(version, ''), priority, due_at)
+  where owner is null and due_at is not null and stop is null and diverged_builds is null and crashes >= 2;
+-- Found diverged by some build; the last one leads, so that a build does not walk over what it found itself.
+create index runs_diverged on @schema@.runs (def, coalesce(version, ''), (diverged_builds[1]), due_at)
+  where owner is null and due_at is not null and stop is null and diverged_builds is not null;
+-- What needs no code: to be cancelled, over the crash limit (CRASHES_MAX = 5), past the deadline.
+create index runs_cancel on @schema@.runs (due_at)
+  where owner is null and due_at is not null and stop = 'cancel';
+create index runs_crashed on @schema@.runs (due_at)
+  where owner is null and due_at is not null and stop is null and crashes >= 5;
+create index runs_deadline on @schema@.runs (deadline_at)
+  where owner is null and finished_at is null and stop is null and deadline_at is not null;
+
+create index runs_owner on @schema@.runs (owner) where owner is not null;
+-- Lists. Only columns that are set once: they cost nothing after the insert but the upkeep of moved rows.
+create index runs_definition on @schema@.runs (workspace, def, uid);
+create index runs_workspace on @schema@.runs (workspace, uid);
+create index runs_parent on @schema@.runs (parent_uid) where parent_uid is not null;
+
+-- Append only. Entry 1 is the input, the last entry of a final run its output or error.
+create table @schema@.journal (
+  uid uuid not null,
+  seq int not null,
+  epoch int not null,
+  at timestamptz not null,
+  occurrence int not null,
+  attempt int not null,
+  kind text not null,
+  name text not null,
+  meta text,
+  payload text,
+  primary key (uid, seq)
+);
+
+-- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
+-- a taken message (taken_seq set, payload moved to the journal) still refuses its id a second time.
+create table @schema@.messages (
+  uid uuid not null,
+  no int not null,
+  taken_seq int,
+  at timestamptz not null,
+  id text not null,
+  kind text not null,
+  name text not null,
+  meta text,
+  payload text,
+  primary key (uid, no),
+  constraint messages_id unique (uid, id)
+);
+create index messages_untaken on @schema@.messages (uid, no) where taken_seq is null;
+
+-- One row per incarnation of an engine process.
+create table @schema@.workers (
+  id uuid primary key,
+  lease_until timestamptz not null,
+  started_at timestamptz not null,
+  beat int not null,
+  build text not null,
+  definitions text not null
+) with (fillfactor = 50);
+
+-- What each commit appended ('uid:from:to,…'), until it has reached the listeners.
+create table @schema@.feed (
+  id bigserial primary key,
+  worker uuid not null,
+  pending boolean not null,
+  at timestamptz not null,
+  ranges text not null
+);
+create index feed_pending on @schema@.feed (worker, id) where pending;
+create index feed_heard on @schema@.feed (at) where not pending;
+
+-- Database time in whole milliseconds. Tests move it by the setting. Read it into a variable: as a call in a
+-- condition it cannot be compared with an index.
+create function @schema@.clock_v1() returns timestamptz language sql volatile as $f$
+  select date_trunc('milliseconds', clock_timestamp())
+    + coalesce(nullif(current_setting('perdure.clock_offset_ms', true), ''), '0')::float8 * interval '1 millisecond'
+$f$;
+
+-- Milliseconds since 1970, both ways and exactly: whole days apart, because 2^53 microseconds end in the year 2255.
+create function @schema@.instant_v1(ms float8) returns timestamptz language sql stable as $f$
+  select timestamptz 'epoch' + floor(ms / 86400000) * interval '24:00:00'
+    + (ms - floor(ms / 86400000) * 86400000) * interval '1 millisecond'
+$f$;
+create function @schema@.ms_v1(at timestamptz) returns float8 language sql stable as $f$
+  select (extract(epoch from at) * 1000)::float8
+$f$;
+
+-- Texts cross the wire as one text: each after U+001F (so that one empty text is not no text), null as U+001E.
+create function @schema@.texts_v1(packed text) returns text[] language sql immutable as $f$
+  select (string_to_array(packed, E'\\x1f', E'\\x1e'))[2:]
+$f$;
+
+-- A run as the claimer gets it.
+create function @schema@.claimed_v1(r @schema@.runs) returns text language sql stable as $f$
+  select concat_ws(E'\\x1f', r.uid, r.epoch, r.seq, r.inbox, coalesce(r.stop, ''), r.crashes, r.attempt, r.id, r.workspace, r.def,
+    coalesce(r.version, ''), r.tags, coalesce(r.parent_uid::text, ''), coalesce(r.parent_id, ''),
+    @schema@.ms_v1(r.created_at), @schema@.ms_v1(r.started_at), coalesce(@schema@.ms_v1(r.deadline_at)::text, ''))
+$f$;
+
+-- A run as people see it: its row, entry 1 (the input) and, of a final run, the last entry.
+create view @schema@.shown_v1 as
+  select r.uid as run, r.uid::text as uid, r.id, r.workspace, r.def, r.version, r.status, r.reason, r.stop, @schema@.ms_v1(r.due_at) as due_at,
+      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
+      @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
+      @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
+      l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
+      l.meta as end_meta, l.payload as end_payload
+    from @schema@.runs r
+    cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
+    left join lateral (
+      select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true;` },
+  { number: 2, name: 'commit', breaking: false, sql: `-- breaking: no
+-- The commit call: starts, messages and turn results in one transaction, several statements in a fixed order.
+--
+-- C1. Nobody waits for a lock while holding the row of a run it does not own: own rows and new rows first (these may
+--     wait, at most lock_timeout), then the rows of others with skip locked. So there is no cycle.
+-- C2. Each statement has a snapshot of its own (the function is volatile): a start and a message to it, a child's end
+--     and its parent's park in one batch all count.
+-- C3. The fence (owner, epoch, seq) is in the where of every update of an owned run; what it does not let through
+--     is answered, never raised. \`owner\` is compared by \`is not distinct from\` and nothing with constants: else the
+--     planner, after an analyse at a quiet moment, reads all runs of the worker through runs_owner.
+-- C4. Messages are numbered under the lock of the run's row, known ids change nothing.
+-- C5. Sending it again writes nothing twice: turns by their seq, starts by their id, messages by their id.
+--
+-- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken; s_ starts (s_turn 0: a
+-- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
+-- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
+-- in_xact: the transaction this must be part of (a step's own), else null.
+--
+-- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. A start without one is done.
+create function @schema@.commit_v1(
+  by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
+  in_xact text, mailbox_max int, suspect_from int,
+  t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_build text,
+  e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
+  k_turn int[], k_no int[],
+  s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
+  s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
+  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text
+) returns table (now_ms float8, feed_row text, answers text, claimed text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  turn_count constant int := cardinality(t_uid);
+  start_count constant int := cardinality(s_uid);
+  mail_count constant int := cardinality(m_turn);
+  now_at timestamptz := clock_v1();
+  names constant text[] := texts_v1(by_names);
+  versions constant text[] := texts_v1(by_versions);
+  builds constant text[] := texts_v1(t_build);
+  applied int[] := array_fill(0, array[turn_count]);  -- per turn: the phase that applied it, else 0
+  applied_count int := 0;
+  just int[];           -- the turns applied in this phase
+  is_whole boolean;     -- all turns were applied in this phase: no need to look each entry's turn up
+  turn_answers text;
+  spans text;           -- what was appended, for the feed
+  part text;
+  part_spans text;
+  starts_picked int;
+  starts_stored int;
+  wanted uuid[];
+  locked uuid[] := '{}';
+  skipped uuid[] := '{}';
+  fates text[];         -- per message: new, known, busy, none, RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL
+  numbers int[];
+  at_turn int;
+begin
+  if in_xact is not null and in_xact is distinct from pg_current_xact_id_if_assigned()::text then
+    raise exception 'the transaction was ended by other means' using errcode = 'PD001';
+  end if;
+
+  for phase in 1..2 loop
+    if phase = 2 then
+      exit when mail_count = 0;
+      -- The rows of others, and of the turns that have messages. From here on nothing waits (C1).
+      if 0 = any (m_turn) then
+        select array_agg(coalesce(m.target, r.uid) order by m.i) into m_to
+          from unnest(m_to, texts_v1(m_workspace), texts_v1(m_run)) with ordinality m (target, workspace, id, i)
+          left join lateral (select r.uid from runs r where r.workspace = m.workspace and r.id = m.id limit 1) r on m.target is null;
+      end if;
+      wanted := array(select u from unnest(m_to) u where u is not null
+        union select t.uid from unnest(t_uid, t_mail) t (uid, mail) where t.mail = 1);
+      locked := array(select r.uid from runs r where r.uid = any (wanted) for no key update skip locked);
+      if cardinality(locked) < cardinality(wanted) then
+        skipped := array(select r.uid from runs r where r.uid = any (wanted) and r.uid <> all (locked));
+      end if;
+      if cardinality(skipped) > 0 then
+        for at_turn in select t.i from unnest(t_uid, t_mail) with ordinality t (uid, mail, i)
+            where t.mail = 1 and (t.uid = any (skipped)
+              or exists (select 1 from unnest(m_turn, m_to) m (turn, target) where m.turn = t.i and m.target = any (skipped))) loop
+          t_mail[at_turn] := 2;
+          answers := concat_ws(E'\\x1e', answers, concat_ws(E'\\x1f', 't', at_turn, 'busy'));
+        end loop;
+      end if;
+      -- The clock again: a message is accepted after its run's row was locked, so times follow numbers.
+      now_at := clock_v1();
+    end if;
+
+    -- Turns. Park compares the counter on the row itself, so a message that came first is seen, whatever the snapshot.
+    just := null;
+    if (phase - 1) = any (t_mail) then
+      with u as (
+        update runs r set
+            seq = r.seq + d.count,
+            updated_at = now_at,
+            taken = r.taken + d.taken,
+            crashes = case when d.outcome then 0 else r.crashes end,
+            owner = case when d.next = 'go' then r.owner end,
+            due_at = case
+              when d.next in ('go', 'end') or r.stop = 'pause' then null
+              when d.next = 'release' or r.stop = 'cancel' or r.inbox > d.seen or d.build is not null then now_at
+              else instant_v1(d.due) end,
+            status = case
+              when d.next = 'go' then r.status
+              when d.next = 'end' then d.word
+              when d.next = 'release' and r.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
+              else 'waiting' end,
+            reason = case
+              when d.next in ('go', 'end') then null
+              when r.stop = 'pause' then 'paused'
+              when d.next = 'park' then d.word end,
+            finished_at = case when d.next = 'end' then now_at end,
+            diverged_builds = case when d.build is null then r.diverged_builds
+              else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
+          from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, builds)
+            with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, build, i)
+          where d.mail = phase - 1
+            and r.uid = d.uid and r.owner is not distinct from d.owner and r.epoch = d.epoch and r.seq = d.seq
+            and (d.before is null or instant_v1(d.before) <= now_at)
+            and (d.next <> 'end' or r.stop is null or r.stop is not distinct from d.stop_seen)
+          returning d.i, d.count, r.uid, r.seq, r.inbox, r.stop)
+      select array_agg(u.i), string_agg(concat_ws(E'\\x1f', 't', u.i, 'done', u.inbox, coalesce(u.stop, ''), 0), E'\\x1e'),
+          string_agg(concat(u.uid, ':', u.seq - u.count + 1, ':', u.seq), ',') filter (where feed_asked and u.count > 0)
+        into just, part, part_spans from u;
+    end if;
+
+    if just is not null then
+      applied_count := applied_count + cardinality(just);
+      is_whole := cardinality(just) = turn_count;
+      if is_whole then
+        applied := array_fill(phase, array[turn_count]);
+      else
+        foreach at_turn in array just loop applied[at_turn] := phase; end loop;
+      end if;
+      turn_answers := concat_ws(E'\\x1e', turn_answers, part);
+      spans := concat_ws(',', spans, part_spans);
+      insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+        select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
+          from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
+            e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
+          where is_whole or applied[e.turn] = phase;
+      if cardinality(k_turn) > 0 then
+        update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
+          from unnest(k_turn, k_no) k (turn, no)
+          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+      end if;
+    end if;
+
+    -- Starts: the children of the turns just applied (their ids are their uids: they never wait), and in phase 1
+    -- those of callers, in order of their ids.
+    if start_count > 0 then
+      with s as (
+        select * from unnest(s_turn, s_uid, s_claim, s_priority, s_delay, s_timeout, s_parent, texts_v1(s_parent_id), texts_v1(s_workspace),
+            texts_v1(s_id), texts_v1(s_def), texts_v1(s_version), texts_v1(s_tags))
+            with ordinality s (turn, uid, claim, priority, delay, timeout, parent, parent_id, workspace, id, def, version, tags, i)
+          where (s.turn = 0 and phase = 1) or applied[s.turn] = phase),
+      n as (
+        insert into runs (uid, owner, due_at, created_at, updated_at, started_at, deadline_at, epoch, seq, priority, status,
+            workspace, id, def, version, parent_uid, parent_id, tags)
+          select s.uid, case when s.claim then by_id end,
+              case when not s.claim then now_at + s.delay * interval '1 millisecond' end, now_at, now_at, case when s.claim then now_at end,
+              now_at + (s.delay + s.timeout) * interval '1 millisecond', case when s.claim then 1 else 0 end, 1, s.priority,
+              case when s.claim then 'running' else 'pending' end, s.workspace, s.id, s.def,
+              coalesce(s.version, case when s.claim then versions[array_position(names, s.def)] end), s.parent, s.parent_id, s.tags
+            from s order by s.workspace, s.id, s.i
+            on conflict do nothing
+            returning uid)
+      select (select count(*) from s), (select count(*) from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
+        into starts_picked, starts_stored, part_spans;
+      if starts_picked > 0 then
+        spans := concat_ws(',', spans, part_spans);
+        is_whole := starts_stored = starts_picked;
+        insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+          select s.uid, 1, case when s.claim then 1 else 0 end, now_at, 0, 0, 'run.created', '', s.meta, s.input
+            from unnest(s_turn, s_uid, s_claim, texts_v1(s_meta), texts_v1(s_input)) s (turn, uid, claim, meta, input)
+            where ((s.turn = 0 and phase = 1) or applied[s.turn] = phase)
+              and (is_whole or exists (select 1 from runs r where r.uid = s.uid))
+            on conflict do nothing;
+        -- A later statement than the insert: only now those are visible that it met. Our own uid is our own start.
+        if phase = 1 and not is_whole then
+          select string_agg(concat_ws(E'\\x1f', 's', s.i, 'exists', r.uid, r.def, (r.def = s.def and j.payload is not distinct from s.input)::int), E'\\x1e'),
+              string_agg(s.id, ', ') filter (where r.uid is null)
+            into part, part_spans
+            from unnest(s_turn, s_uid, texts_v1(s_workspace), texts_v1(s_id), texts_v1(s_def), texts_v1(s_input))
+              with ordinality s (turn, uid, workspace, id, def, input, i)
+            left join lateral (select r.uid, r.def from runs r where r.workspace = s.workspace and r.id = s.id limit 1) r on true
+            left join lateral (select j.payload from journal j where j.uid = r.uid and j.seq = 1 limit 1) j on true
+            where s.turn = 0 and r.uid is distinct from s.uid;
+          if part_spans is not null then
+            raise exception 'the uid of % is taken', part_spans using errcode = '23505';
+          end if;
+          answers := concat_ws(E'\\x1e', answers, part);
+        end if;
+      end if;
+    end if;
+  end loop;
+
+  -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
+  -- limit, which is for callers' signals only: a cancel and a child's result must not be lost.
+  if mail_count > 0 then
+    with m as (
+      select m.i, m.turn, m.target, m.id, m.kind, r.uid, r.finished_at, r.inbox, r.taken, k.no as known,
+          m.target = any (skipped) as is_skipped, row_number() over (partition by m.target, m.id order by m.i) as copy
+        from unnest(m_turn, m_to, texts_v1(m_id), m_kind) with ordinality m (turn, target, id, kind, i)
+        left join lateral (select r.uid, r.finished_at, r.inbox, r.taken from runs r where r.uid = m.target and r.uid = any (locked) limit 1) r on true
+        left join lateral (select k.no from messages k where k.uid = m.target and k.id = m.id limit 1) k on true
+        where m.turn = 0 or applied[m.turn] = 2),
+    placed as (
+      select m.*, row_number() over (partition by m.target, m.known is null and m.copy = 1 order by m.i) as place from m),
+    judged as (
+      select p.*, case
+          when p.is_skipped then 'busy'
+          when p.uid is null then 'RUN_NOT_FOUND'
+          when p.known is not null then 'known'
+          when p.finished_at is not null then 'RUN_FINISHED'
+          when p.copy > 1 then 'copy'
+          when p.turn = 0 and p.kind = 'signal' and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
+          else 'new' end as fate
+        from placed p),
+    numbered as (
+      select j.i, j.target, j.id, j.fate, coalesce(j.known, j.inbox + row_number() over (partition by j.target, j.fate order by j.i)) as no from judged j),
+    settled as (
+      select n.i, first_value(n.fate) over w as first_fate, n.fate, first_value(n.no) over w as no
+        from numbered n window w as (partition by n.target, n.id order by n.i))
+    select array_agg(coalesce(case when s.fate = 'copy' and s.first_fate = 'new' then 'known' when s.fate = 'copy' then s.first_fate else s.fate end, 'none') order by a.i),
+        array_agg(coalesce(s.no, 0) order by a.i)
+      into fates, numbers
+      from generate_series(1, mail_count) a (i) left join lateral (select * from settled s where s.i = a.i) s on true;
+
+    insert into messages (uid, no, at, id, kind, name, meta, payload)
+      select m.target, m.no, now_at, m.id, m.kind, m.name, m.meta, m.payload
+        from unnest(m_to, numbers, fates, texts_v1(m_id), m_kind, texts_v1(m_name), texts_v1(m_meta), texts_v1(m_payload))
+          m (target, no, fate, id, kind, name, meta, payload)
+        where m.fate = 'new';
+
+    -- Whoever makes a run runnable may take it in the same commit: \`take\`, written once for signals and cancels.
+    if 'new' = any (fates) then
+      with g as (
+        select m.target, count(*)::int as count, bool_or(m.kind = 'cancel') as cancel, bool_or(m.claim) as claim
+          from unnest(m_to, fates, m_kind, m_claim) m (target, fate, kind, claim) where m.fate = 'new' group by m.target),
+      t as (
+        select g.*, r.is_taken, r.version from g cross join lateral (
+          select r.version, g.claim and r.owner is null and r.crashes < suspect_from
+              and (g.cancel or r.stop is null or r.stop = 'cancel')
+              and (g.cancel or r.stop is not distinct from 'cancel'
+                or ((r.status = 'waiting' or r.due_at <= now_at)
+                  and not (by_build = any (coalesce(r.diverged_builds, '{}')))
+                  and exists (select 1 from unnest(names, versions) w (name, version)
+                    where w.name = r.def and (r.version is null or w.version = r.version)))) as is_taken
+            from runs r where r.uid = g.target limit 1) r),
+      u as (
+        update runs r set
+            inbox = r.inbox + t.count,
+            stop = case when t.cancel then 'cancel' else r.stop end,
+            due_at = case
+              when t.is_taken or r.owner is not null then null
+              when t.cancel or r.stop is not distinct from 'cancel' or (r.stop is null and r.status = 'waiting') then least(r.due_at, now_at)
+              else r.due_at end,
+            owner = case when t.is_taken then by_id else r.owner end,
+            epoch = case when t.is_taken then r.epoch + 1 else r.epoch end,
+            status = case when t.is_taken then 'running' else r.status end,
+            reason = case when t.is_taken then null else r.reason end,
+            started_at = case when t.is_taken then coalesce(r.started_at, now_at) else r.started_at end,
+            updated_at = case when t.is_taken then now_at else r.updated_at end,
+            version = case when t.is_taken then coalesce(r.version, versions[array_position(names, r.def)]) else r.version end
+          from t where r.uid = t.target
+          returning t.is_taken, claimed_v1(r) as row)
+      select string_agg(u.row, E'\\x1e') filter (where u.is_taken) into claimed from u;
+    end if;
+
+    select string_agg(concat_ws(E'\\x1f', 'm', m.i, case when m.fate in ('new', 'known') then 'done' when m.fate = 'busy' then 'busy' else 'refused' end,
+        coalesce(r.uid::text, ''), coalesce(r.inbox, 0), coalesce(r.stop, ''), m.no, m.fate, coalesce(r.status, '')), E'\\x1e')
+      into part
+      from unnest(m_turn, m_to, fates, numbers) with ordinality m (turn, target, fate, no, i)
+      left join lateral (select r.uid, r.inbox, r.stop, r.status from runs r where r.uid = m.target limit 1) r on true
+      where m.turn = 0;
+    answers := concat_ws(E'\\x1e', answers, part);
+    -- The turns' rows once more: mail of this batch may have come behind them.
+    select string_agg(concat_ws(E'\\x1f', 't', t.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\\x1e') into turn_answers
+      from unnest(t_uid, applied) with ordinality t (uid, phase, i)
+      cross join lateral (select r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r
+      where t.phase > 0;
+  end if;
+
+  -- What the fence did not let through. Our own epoch at the last seq: an earlier sending has stored it (C5).
+  if applied_count < turn_count then
+    select string_agg(concat_ws(E'\\x1f', 't', t.i, case
+          when r.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from t.owner then case
+            when instant_v1(t.before) > now_at then 'early'
+            when t.next = 'end' and r.stop is not null and r.stop is distinct from t.stop_seen then 'stopping'
+            else 'busy' end
+          when resent and (t.count = 0 or j.epoch = t.epoch) then 'done'
+          else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\\x1e')
+      into part
+      from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_mail, t_before, t_next, t_stop, applied)
+        with ordinality t (uid, owner, epoch, seq, count, mail, before, next, stop_seen, phase, i)
+      left join lateral (select r.owner, r.epoch, r.seq, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
+      left join lateral (select j.epoch from journal j where j.uid = t.uid and j.seq = t.seq + t.count limit 1) j on true
+      where t.phase = 0 and t.mail < 2;
+    answers := concat_ws(E'\\x1e', answers, part);
+  end if;
+
+  if feed_asked and spans <> '' then
+    if feed_into is null then
+      insert into feed (worker, pending, at, ranges) values (by_id, true, now_at, spans) returning id::text into feed_row;
+    else
+      update feed f set ranges = concat_ws(',', f.ranges, spans) where f.id = feed_into returning f.id::text into feed_row;
+    end if;
+  end if;
+
+  answers := concat_ws(E'\\x1e', turn_answers, answers);
+  now_ms := ms_v1(now_at);
+  return next;
+end $f$;` },
+  { number: 3, name: 'ownership', breaking: false, sql: `-- breaking: no
+-- Who owns a run, and who gives it back.
+--
+-- O1. A run is given to one claimer: chosen without locks, then locked by its uid with skip locked, and taken only if
+--     nothing that mattered for the choice has changed.
+-- O2. Owners without a workers row own nothing for long: every pass frees their runs, by name, so that a run which has
+--     moved on meanwhile is left alone.
+-- O3. Only reap counts crashes.
+
+-- Takes up to \`places\` due runs for \`by_id\`, at most \`suspects\` of them with crashes >= 2 (CRASHES_SUSPECT).
+-- One range of runs_due per (definition, version, priority) that has rows: sleepers and foreign code are never walked.
+create function @schema@.claim_v1(by_id uuid, by_build text, by_names text, by_versions text, places int, suspects int)
+returns table (now_ms float8, claimed text, next_due_ms float8)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  names constant text[] := texts_v1(by_names);
+  versions constant text[] := texts_v1(by_versions);
+  -- More than places: another claimer may hold the first ones.
+  look constant int := 2 * places + 100;
+  g_def text[];
+  g_version text[];
+  g_priority int[];
+  c_uid uuid[];
+  c_epoch int[];
+  c_crashes int[];
+  c_stop text[];
+begin
+  with recursive have (def, version) as (
+    select w.name, w.version from unnest(names, versions) w (name, version) union select w.name, '' from unnest(names) w (name)),
+  g (def, version, priority) as (
+    select h.def, h.version, p.priority from have h cross join lateral (
+      select r.priority from runs r where r.def = h.def and coalesce(r.version, '') = h.version
+        and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+        order by r.priority desc limit 1) p
+    union all
+    select g.def, g.version, p.priority from g cross join lateral (
+      select r.priority from runs r where r.def = g.def and coalesce(r.version, '') = g.version and r.priority < g.priority
+        and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+        order by r.priority desc limit 1) p)
+  select array_agg(g.def), array_agg(g.version), array_agg(g.priority) into g_def, g_version, g_priority from g;
+
+  if places > 0 then
+    with have (def, version) as (
+      select w.name, w.version from unnest(names, versions) w (name, version) union select w.name, '' from unnest(names) w (name)),
+    found as (
+      select r.* from unnest(g_def, g_version, g_priority) g (def, version, priority) cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = g.def and coalesce(r.version, '') = g.version and r.priority = g.priority and r.due_at <= now_at
+            and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+          order by r.due_at limit look) r
+      union all
+      select r.* from have h cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = h.def and coalesce(r.version, '') = h.version and r.due_at <= now_at and suspects > 0
+            and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2
+          order by r.priority desc, r.due_at limit look) r
+      union all
+      select r.* from have h cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = h.def and coalesce(r.version, '') = h.version and r.diverged_builds[1] < by_build and r.due_at <= now_at
+            and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is not null
+            and by_build <> all (r.diverged_builds) limit look) r
+      union all
+      select r.* from have h cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = h.def and coalesce(r.version, '') = h.version and r.diverged_builds[1] > by_build and r.due_at <= now_at
+            and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is not null
+            and by_build <> all (r.diverged_builds) limit look) r
+      union all
+      (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop = 'cancel' order by r.due_at limit look)
+      union all
+      (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop is null and r.crashes >= 5 order by r.due_at limit look)
+      union all
+      (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.deadline_at from runs r
+        where r.deadline_at <= now_at and r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null
+        order by r.deadline_at limit look)),
+    once as (
+      select f.uid, f.epoch, f.crashes, f.stop, f.priority, min(f.due_at) as due_at from found f group by 1, 2, 3, 4, 5),
+    ranked as (
+      select o.*, row_number() over (partition by o.crashes >= 2 order by o.priority desc, o.due_at, o.uid) as place from once o)
+    select array_agg(r.uid order by r.priority desc, r.due_at, r.uid), array_agg(r.epoch order by r.priority desc, r.due_at, r.uid),
+        array_agg(r.crashes order by r.priority desc, r.due_at, r.uid), array_agg(r.stop order by r.priority desc, r.due_at, r.uid)
+      into c_uid, c_epoch, c_crashes, c_stop
+      from ranked r where r.crashes < 2 or r.place <= suspects;
+
+    with c as materialized (
+      select c.uid, c.i from unnest(c_uid, c_epoch, c_crashes, c_stop) with ordinality c (uid, epoch, crashes, stop, i) cross join lateral (
+        select 1 from runs r
+          where r.uid = c.uid and r.epoch = c.epoch and r.crashes = c.crashes and r.stop is not distinct from c.stop
+            and r.owner is null and r.finished_at is null
+          for no key update skip locked) r
+        limit places),
+    u as (
+      update runs r set owner = by_id, epoch = r.epoch + 1, due_at = null, status = 'running', reason = null, updated_at = now_at,
+          started_at = coalesce(r.started_at, now_at), version = coalesce(r.version, versions[array_position(names, r.def)])
+        from c where r.uid = c.uid
+        returning c.i, claimed_v1(r) as row)
+    select string_agg(u.row, E'\\x1e' order by u.i) into claimed from u;
+  end if;
+
+  select ms_v1(least(min(r.due_at), (
+      select r.deadline_at from runs r
+        where r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null order by r.deadline_at limit 1)))
+    into next_due_ms
+    from unnest(g_def, g_version, g_priority) g (def, version, priority) cross join lateral (
+      select r.due_at from runs r
+        where r.def = g.def and coalesce(r.version, '') = g.version and r.priority = g.priority
+          and r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+        order by r.due_at limit 1) r;
+  now_ms := ms_v1(now_at);
+  return next;
+end $f$;
+
+-- Entries after from_seq and untaken messages after from_no of the runs still owned under (owner, epoch). One snapshot
+-- for all of it (the function is stable). Rows of at most 256 entries, so that none comes near a gigabyte.
+create function @schema@.load_v1(l_uid uuid[], l_owner uuid[], l_epoch int[], l_seq int[], l_no int[])
+returns table (place int, entries text, mail text)
+language plpgsql stable
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+begin
+  return query
+    select l.i::int, e.entries, null::text
+      from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+      cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+      left join lateral (
+        select string_agg(concat_ws(E'\\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\\x1d'), coalesce(j.payload, E'\\x1d')),
+            E'\\x1e' order by j.seq) as entries
+          from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true;
+  return query
+    select l.i::int, null::text, m.mail
+      from unnest(l_uid, l_owner, l_epoch, l_no) with ordinality l (uid, owner, epoch, no, i)
+      cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+      cross join lateral (
+        select string_agg(concat_ws(E'\\x1f', m.no, ms_v1(m.at), m.id, m.kind, m.name, coalesce(m.meta, E'\\x1d'), coalesce(m.payload, E'\\x1d')),
+            E'\\x1e' order by m.no) as mail
+          from messages m where m.uid = l.uid and m.no > l.no and m.taken_seq is null group by m.no >> 8 order by m.no >> 8) m;
+end $f$;
+
+-- Registers an incarnation; again: the same.
+create function @schema@.join_v1(by_id uuid, by_build text, by_definitions text, lease_ms float8) returns float8
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+begin
+  insert into workers (id, lease_until, started_at, beat, build, definitions)
+    values (by_id, now_at + lease_ms * interval '1 millisecond', now_at, 0, by_build, by_definitions)
+    on conflict (id) do update set lease_until = excluded.lease_until, build = excluded.build, definitions = excluded.definitions;
+  return ms_v1(now_at);
+end $f$;
+
+-- Renews the lease and says what the worker owns, as the database sees it.
+create function @schema@.beat_v1(by_id uuid, lease_ms float8)
+returns table (alive boolean, now_ms float8, owned text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at timestamptz;
+begin
+  perform 1 from workers w where w.id = by_id for no key update;
+  alive := found;
+  now_at := clock_v1();
+  update workers w set beat = w.beat + 1, lease_until = now_at + lease_ms * interval '1 millisecond' where w.id = by_id;
+  select string_agg(claimed_v1(r), E'\\x1e') into owned from runs r where r.owner = by_id;
+  now_ms := ms_v1(now_at);
+  return next;
+end $f$;
+
+-- Frees the runs of these owners: due at once, a paused one at rest. Never waits; a thousand at a time.
+create function @schema@.free_v1(owners uuid[], crashed int) returns int
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  freed int;
+begin
+  with l as materialized (
+    select r.uid from runs r where r.owner = any (owners) limit 1000 for no key update skip locked)
+  update runs r set owner = null, crashes = r.crashes + crashed, updated_at = now_at,
+      due_at = case when r.stop is distinct from 'pause' then now_at end,
+      status = case when r.seq = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
+      reason = case when r.stop = 'pause' then 'paused' end
+    from l where r.uid = l.uid;
+  get diagnostics freed = row_count;
+  return freed;
+end $f$;
+
+-- Gives all back and removes the row. Again until nothing is left: a row may be locked by a sender for a moment.
+create function @schema@.leave_v1(by_id uuid) returns int
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  freed int;
+begin
+  freed := free_v1(array[by_id], 0);
+  if not exists (select 1 from runs r where r.owner = by_id) then
+    delete from workers w where w.id = by_id;
+    return 0;
+  end if;
+  return freed + 1;
+end $f$;
+
+-- Deletes the rows of unmoved workers whose lease is over, then (a later statement, O2) frees the runs of every owner
+-- without a row, and hands their undelivered feed rows to \`by_id\` (null: to nobody). \`again\`: also those it has.
+create function @schema@.reap_v1(u_id uuid[], u_beat int[], by_id uuid, again boolean, feed_keep_ms float8)
+returns table (workers text, dead text, freed int, inherited text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  orphans uuid[];
+begin
+  with d as (
+    delete from workers w using unnest(u_id, u_beat) u (id, beat)
+      where w.id = u.id and w.beat = u.beat and w.lease_until < now_at returning w.id)
+  select string_agg(d.id::text, ',') into dead from d;
+
+  with recursive o (id) as (
+    (select r.owner from runs r where r.owner is not null order by r.owner limit 1)
+    union all
+    select n.owner from o cross join lateral (select r.owner from runs r where r.owner > o.id order by r.owner limit 1) n)
+  select array_agg(o.id) into orphans from o where not exists (select 1 from workers w where w.id = o.id);
+  freed := case when orphans is null then 0 else free_v1(orphans, 1) end;
+
+  if by_id is not null then
+    with recursive o (id) as (
+      (select f.worker from feed f where f.pending order by f.worker limit 1)
+      union all
+      select n.worker from o cross join lateral (select f.worker from feed f where f.pending and f.worker > o.id order by f.worker limit 1) n),
+    l as materialized (
+      select f.id from o cross join lateral (
+        select f.id from feed f where f.pending and f.worker = o.id order by f.id limit 50 for update skip locked) f
+        where not exists (select 1 from workers w where w.id = o.id) or (again and o.id = by_id)
+        limit 50),
+    t as (
+      update feed f set worker = by_id from l where f.id = l.id returning f.id)
+    select string_agg(t.id::text, ',' order by t.id) into inherited from t;
+  end if;
+  delete from feed f using (
+    select h.id from feed h where not h.pending and h.at < now_at - feed_keep_ms * interval '1 millisecond' order by h.at limit 10000 for update skip locked) h
+    where f.id = h.id;
+
+  select string_agg(concat(w.id, ':', w.beat), ',') into workers from @schema@.workers w;
+  return next;
+end $f$;
+
+-- Re-opens failed runs, deepest first, all or none: each still failed with the attempt that was seen.
+create function @schema@.reopen_v1(
+  r_uid uuid[], r_attempt int[], r_due boolean[], e_at float8[], e_kind text[], e_occurrence int[], e_attempt int[], e_name text, e_meta text, e_payload text
+) returns boolean
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  matching int;
+  now_at timestamptz;
+begin
+  select count(*) into matching from unnest(r_uid, r_attempt) c (uid, attempt) cross join lateral (
+    select 1 from runs r where r.uid = c.uid and r.attempt = c.attempt and r.status = 'failed' for no key update) r;
+  if matching < cardinality(r_uid) then
+    return false;
+  end if;
+  now_at := clock_v1();
+  insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+    select e.uid, r.seq + 1, r.epoch, instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
+      from unnest(r_uid, e_at, e_kind, e_occurrence, e_attempt, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
+        e (uid, at, kind, occurrence, attempt, name, meta, payload)
+      cross join lateral (select r.seq, r.epoch from runs r where r.uid = e.uid limit 1) r;
+  update runs r set seq = r.seq + 1, attempt = r.attempt + 1, crashes = 0, status = 'waiting', reason = case when c.due then null else 'child' end,
+      finished_at = null, updated_at = now_at, due_at = case when c.due then now_at end
+    from unnest(r_uid, r_due) c (uid, due) where r.uid = c.uid;
+  return true;
+end $f$;
+
+-- What became of a step's own transaction whose commit was not answered: locking its run's row waits for its fate,
+-- the next statement reads it.
+create function @schema@.resolve_v1(of_uid uuid, of_owner uuid, of_epoch int, last_seq int) returns text
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+declare
+  is_ours boolean;
+begin
+  select r.owner is not distinct from of_owner and r.epoch = of_epoch into is_ours from runs r where r.uid = of_uid for update;
+  if exists (select 1 from journal j where j.uid = of_uid and j.seq = last_seq and j.epoch = of_epoch) then
+    return 'applied';
+  end if;
+  return case when is_ours then 'absent' else 'stale' end;
+end $f$;` },
 ]
 
 export const QUERIES = {
+  commit: `select now_ms, feed_row, answers, claimed from @schema@.commit_v1(
+  $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
+  $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::text,
+  $26::int[], $27::int[], $28::int[], $29::int[], $30::float8[], $31::text[], $32::text, $33::text, $34::text,
+  $35::int[], $36::int[],
+  $37::int[], $38::uuid[], $39::boolean[], $40::int[], $41::float8[], $42::float8[], $43::uuid[],
+  $44::text, $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text,
+  $52::int[], $53::uuid[], $54::boolean[], $55::text[], $56::text, $57::text, $58::text, $59::text, $60::text, $61::text)`,
+  claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
+  load: `select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
+  join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,
+  beat: `select alive, now_ms, owned from @schema@.beat_v1($1::uuid, $2::float8)`,
+  leave: `select @schema@.leave_v1($1::uuid) as "left"`,
+  forget: `delete from @schema@.workers where id = $1::uuid`,
+  reap: `select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8)`,
+  reopen: `select @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text) as done`,
+  resolve: `select @schema@.resolve_v1($1::uuid, $2::uuid, $3::int, $4::int) as fate`,
+  transaction: `select pg_current_xact_id()::text as xact`,
+  server: `select pg_is_in_recovery() as standby, current_setting('server_version_num')::int as version,
+  to_regclass(quote_ident($1::text) || '.migrations') is not null as migrated`,
+  migrated: `select coalesce(max(number), 0)::int as number from @schema@.migrations`,
+  settled: `select r.uid::text as uid, r.workspace, r.id, r.status, j.payload, j.meta
+  from unnest(@schema@.texts_v1($1::text), @schema@.texts_v1($2::text)) t (workspace, id)
+  cross join lateral (
+    select r.uid, r.workspace, r.id, r.status, r.seq from @schema@.runs r
+      where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
+  cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j`,
+  delivered: `update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending`,
+  inherited: `select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload
+  from @schema@.feed f
+  cross join lateral unnest(string_to_array(f.ranges, ',')) with ordinality s (span, i)
+  cross join lateral (
+    select r.uid, r.id, r.workspace, r.def from @schema@.runs r where r.uid = split_part(s.span, ':', 1)::uuid limit 1) r
+  cross join lateral (
+    select j.* from @schema@.journal j
+      where j.uid = r.uid and j.seq between split_part(s.span, ':', 2)::int and split_part(s.span, ':', 3)::int) j
+  where f.id = any ($1::bigint[])
+  order by f.id, s.i, j.seq`,
+  getRun: `select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v`,
+  listOldest: `select v.* from (
+    select r.uid from @schema@.runs r
+      where ($1::text is null or r.workspace = $1)
+        and ($2::text is null or r.def = $2)
+        and ($3::text[] is null or r.status = any ($3))
+        and ($4::text is null or r.reason = $4)
+        and ($5::text is null or r.parent_id = $5)
+        and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
+        and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
+        and ($8::text is null or position($8 in r.id) > 0)
+        and ($9::text = '' or not exists (
+          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
+            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($11::uuid is null or r.uid > $11)
+      order by r.uid limit $12::int) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid`,
+  listNewest: `select v.* from (
+    select r.uid from @schema@.runs r
+      where ($1::text is null or r.workspace = $1)
+        and ($2::text is null or r.def = $2)
+        and ($3::text[] is null or r.status = any ($3))
+        and ($4::text is null or r.reason = $4)
+        and ($5::text is null or r.parent_id = $5)
+        and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
+        and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
+        and ($8::text is null or position($8 in r.id) > 0)
+        and ($9::text = '' or not exists (
+          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
+            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($11::uuid is null or r.uid < $11)
+      order by r.uid desc limit $12::int) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid desc`,
+  openChildren: `select v.* from (select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid`,
+  historyOldest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) order by j.seq limit $3::int`,
+  historyNewest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int`,
+  liveDefinitions: `select w.definitions from @schema@.workers w where w.lease_until > (select @schema@.clock_v1())`,
 } as const
 
 export type QueryName = keyof typeof QUERIES

@@ -1,0 +1,64 @@
+-- The kernel's calls. Each is one function of the migrations, so that its plan does not depend on statistics.
+-- Instants cross as float8 milliseconds, arrays of uuids, numbers and our own words as '{…}', texts packed (texts_v1).
+
+-- name: commit
+-- Starts, messages and turn results. $1–$10 the committer and the way, $11–$25 turns, $26–$34 entries, $35–$36 taken,
+-- $37–$51 starts, $52–$61 messages. Keeps C1–C5 (0002_commit.sql).
+select now_ms, feed_row, answers, claimed from @schema@.commit_v1(
+  $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
+  $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::text,
+  $26::int[], $27::int[], $28::int[], $29::int[], $30::float8[], $31::text[], $32::text, $33::text, $34::text,
+  $35::int[], $36::int[],
+  $37::int[], $38::uuid[], $39::boolean[], $40::int[], $41::float8[], $42::float8[], $43::uuid[],
+  $44::text, $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text,
+  $52::int[], $53::uuid[], $54::boolean[], $55::text[], $56::text, $57::text, $58::text, $59::text, $60::text, $61::text);
+
+-- name: claim
+-- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.
+select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int);
+
+-- name: load
+-- $1 uids, $2 owners, $3 epochs, $4 entries after, $5 messages after.
+select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[]);
+
+-- name: join
+-- $1 worker, $2 build, $3 definitions, $4 lease in ms.
+select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms;
+
+-- name: beat
+-- $1 worker, $2 lease in ms.
+select alive, now_ms, owned from @schema@.beat_v1($1::uuid, $2::float8);
+
+-- name: leave
+-- $1 worker. 0: it has left; else call again.
+select @schema@.leave_v1($1::uuid) as "left";
+
+-- name: forget
+-- $1 worker: its row, whatever it still owns. The next reap frees that.
+delete from @schema@.workers where id = $1::uuid;
+
+-- name: reap
+-- $1 ids and $2 beats of workers seen unmoved, $3 who asks, $4 lost the last answer, $5 ms that heard feed rows are kept. Keeps O2, O3.
+select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8);
+
+-- name: reopen
+-- $1 uids (deepest first), $2 attempts, $3 due, $4–$10 their entries. All or none.
+select @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text) as done;
+
+-- name: resolve
+-- $1 uid, $2 owner, $3 epoch, $4 last seq. Waits for the lost transaction by the lock of its row.
+select @schema@.resolve_v1($1::uuid, $2::uuid, $3::int, $4::int) as fate;
+
+-- name: transaction
+-- The transaction that a step has opened. Assigned now, so that one opened by the user's own commit differs.
+select pg_current_xact_id()::text as xact;
+
+-- name: server
+-- Whether this is a standby, and which migrations it has had. $1 schema.
+select pg_is_in_recovery() as standby, current_setting('server_version_num')::int as version,
+  to_regclass(quote_ident($1::text) || '.migrations') is not null as migrated;
+
+-- name: migrated
+-- The highest migration of the database.
+select coalesce(max(number), 0)::int as number from @schema@.migrations;

@@ -1,0 +1,94 @@
+-- Reading. One statement each, so one snapshot: never half a run.
+
+-- name: settled
+-- Ends that callers wait for. $1 workspaces, $2 ids (packed). The last entry has the output or the error.
+select r.uid::text as uid, r.workspace, r.id, r.status, j.payload, j.meta
+  from unnest(@schema@.texts_v1($1::text), @schema@.texts_v1($2::text)) t (workspace, id)
+  cross join lateral (
+    select r.uid, r.workspace, r.id, r.status, r.seq from @schema@.runs r
+      where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
+  cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j;
+
+-- name: delivered
+-- These feed rows have reached the listeners. $1 ids.
+update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending;
+
+-- name: inherited
+-- The entries of feed rows, oldest first. $1 ids. Runs that are gone are left out.
+select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload
+  from @schema@.feed f
+  cross join lateral unnest(string_to_array(f.ranges, ',')) with ordinality s (span, i)
+  cross join lateral (
+    select r.uid, r.id, r.workspace, r.def from @schema@.runs r where r.uid = split_part(s.span, ':', 1)::uuid limit 1) r
+  cross join lateral (
+    select j.* from @schema@.journal j
+      where j.uid = r.uid and j.seq between split_part(s.span, ':', 2)::int and split_part(s.span, ':', 3)::int) j
+  where f.id = any ($1::bigint[])
+  order by f.id, s.i, j.seq;
+
+-- name: getRun
+-- $1 workspace, $2 id.
+select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v;
+
+-- name: listOldest
+-- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id,
+-- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many. null: any.
+-- The page is cut before entries are looked up.
+select v.* from (
+    select r.uid from @schema@.runs r
+      where ($1::text is null or r.workspace = $1)
+        and ($2::text is null or r.def = $2)
+        and ($3::text[] is null or r.status = any ($3))
+        and ($4::text is null or r.reason = $4)
+        and ($5::text is null or r.parent_id = $5)
+        and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
+        and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
+        and ($8::text is null or position($8 in r.id) > 0)
+        and ($9::text = '' or not exists (
+          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
+            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($11::uuid is null or r.uid > $11)
+      order by r.uid limit $12::int) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid;
+
+-- name: listNewest
+-- Newest first; the parameters are those of listOldest.
+select v.* from (
+    select r.uid from @schema@.runs r
+      where ($1::text is null or r.workspace = $1)
+        and ($2::text is null or r.def = $2)
+        and ($3::text[] is null or r.status = any ($3))
+        and ($4::text is null or r.reason = $4)
+        and ($5::text is null or r.parent_id = $5)
+        and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
+        and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
+        and ($8::text is null or position($8 in r.id) > 0)
+        and ($9::text = '' or not exists (
+          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
+            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($11::uuid is null or r.uid < $11)
+      order by r.uid desc limit $12::int) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid desc;
+
+-- name: openChildren
+-- The children of $1 that have not ended, oldest first.
+select v.* from (select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid;
+
+-- name: historyOldest
+-- Entries of $1 after $2 (null: from the first), oldest first, $3 of them.
+select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) order by j.seq limit $3::int;
+
+-- name: historyNewest
+-- Entries of $1 before $2 (null: from the last), newest first, $3 of them.
+select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int;
+
+-- name: liveDefinitions
+-- What workers with a lease can execute.
+select w.definitions from @schema@.workers w where w.lease_until > (select @schema@.clock_v1());

@@ -1,0 +1,279 @@
+// A batch of deltas as the parameters of commit_v1, and its answers back in the order of the deltas.
+
+import type {
+  Answer,
+  Claimed,
+  Delta,
+  MessageDelta,
+  StartDelta,
+  TurnDelta,
+  Worker,
+} from '../kernel/store.js'
+import type { RunId, Uid } from '../model/ids.js'
+import type { EntryKind, NewMessage, Status, Stop } from '../model/run.js'
+import type { SqlValue } from './driver.js'
+import { list, metaText, numberOrNull, orNull, pack, packSparse, records, tagsOf } from './wire.js'
+
+/** A recorded outcome is progress: the run did not crash on it. */
+const OUTCOMES: ReadonlySet<EntryKind> = new Set<EntryKind>([
+  'step.completed',
+  'step.failed',
+  'timer.fired',
+  'message.taken',
+  'child.ended',
+])
+
+export interface CommitSettings {
+  readonly resent: boolean
+  readonly feed: boolean
+  /** The row that an earlier part of the same commit has written. */
+  readonly feedInto: number | null
+  /** The transaction it must be part of. */
+  readonly inTransaction: string | null
+  readonly mailboxMax: number
+  readonly suspectFrom: number
+}
+
+export interface PackedCommit {
+  readonly params: readonly SqlValue[]
+  /** Where each turn, start and message of the call stands among the deltas. */
+  readonly places: { readonly t: number[]; readonly s: number[]; readonly m: number[] }
+}
+
+export function packCommit(
+  by: Worker,
+  deltas: readonly Delta[],
+  settings: CommitSettings,
+): PackedCommit {
+  const sorted = sortDeltas(deltas)
+  const starts = startColumns(sorted)
+  const messages = messageColumns(sorted)
+  const names = by.definitions.map(({ name }) => name)
+  const versions = by.definitions.map(({ version }) => version)
+  const { resent, feed, feedInto, inTransaction, mailboxMax, suspectFrom } = settings
+  return {
+    params: [
+      ...[by.id, by.build, pack(names), pack(versions), resent, feed, feedInto, inTransaction],
+      ...[mailboxMax, suspectFrom],
+      ...turnColumns(sorted.turns.map(({ delta }) => delta)),
+      ...entryColumns(sorted.turns.map(({ delta }) => delta)),
+      ...starts,
+      ...messages,
+    ],
+    places: {
+      t: sorted.turns.map(({ place }) => place),
+      s: sorted.starts.map(({ place }) => place),
+      m: sorted.messages.map(({ place }) => place),
+    },
+  }
+}
+
+interface Placed<D> {
+  readonly delta: D
+  readonly place: number
+}
+
+interface Sorted {
+  readonly turns: readonly Placed<TurnDelta>[]
+  readonly starts: readonly Placed<StartDelta>[]
+  readonly messages: readonly Placed<MessageDelta>[]
+}
+
+/** Turns in order of their uids: two calls that wait for each other's rows do so in one order. */
+function sortDeltas(deltas: readonly Delta[]): Sorted {
+  const turns: Placed<TurnDelta>[] = []
+  const starts: Placed<StartDelta>[] = []
+  const messages: Placed<MessageDelta>[] = []
+  for (const [place, delta] of deltas.entries()) {
+    if (delta.kind === 'turn') turns.push({ delta, place })
+    else if (delta.kind === 'start') starts.push({ delta, place })
+    else messages.push({ delta, place })
+  }
+  turns.sort((a, b) => (a.delta.fence.uid < b.delta.fence.uid ? -1 : 1))
+  return { turns, starts, messages }
+}
+
+function turnColumns(turns: readonly TurnDelta[]): SqlValue[] {
+  const next = turns.map((turn) => turn.next)
+  return [
+    list(turns.map(({ fence }) => fence.uid)),
+    list(turns.map(({ fence }) => fence.owner)),
+    list(turns.map(({ fence }) => fence.epoch)),
+    list(turns.map(({ fence }) => fence.seq)),
+    list(turns.map(({ entries }) => entries.length)),
+    list(turns.map(({ taken }) => taken.length)),
+    list(next.map((n) => (n.kind === 'park' ? n.seen : null))),
+    list(turns.map(({ messages }) => (messages.length > 0 ? 1 : 0))),
+    list(turns.map(({ entries }) => entries.some(({ kind }) => OUTCOMES.has(kind)))),
+    list(turns.map(({ notBefore }) => notBefore)),
+    list(next.map((n) => (n.kind === 'park' ? n.dueAt : null))),
+    list(next.map((n) => n.kind)),
+    list(next.map((n) => (n.kind === 'park' ? n.reason : n.kind === 'end' ? n.status : null))),
+    list(next.map((n) => (n.kind === 'end' ? n.stopSeen : null))),
+    packSparse(next.map((n) => (n.kind === 'park' ? n.divergedBuild : null))),
+  ]
+}
+
+function entryColumns(turns: readonly TurnDelta[]): SqlValue[] {
+  const entries = turns.flatMap((turn, at) =>
+    turn.entries.map((entry, i) => ({ entry, turn: at + 1, no: i + 1 })),
+  )
+  const taken = turns.flatMap((turn, at) => turn.taken.map((no) => ({ no, turn: at + 1 })))
+  return [
+    list(entries.map(({ turn }) => turn)),
+    list(entries.map(({ no }) => no)),
+    list(entries.map(({ entry }) => entry.occurrence)),
+    list(entries.map(({ entry }) => entry.attempt)),
+    list(entries.map(({ entry }) => entry.at)),
+    list(entries.map(({ entry }) => entry.kind)),
+    pack(entries.map(({ entry }) => entry.name)),
+    packSparse(entries.map(({ entry }) => metaText(entry.meta))),
+    packSparse(entries.map(({ entry }) => entry.payload)),
+    list(taken.map(({ turn }) => turn)),
+    list(taken.map(({ no }) => no)),
+  ]
+}
+
+/** Callers' starts first, so that a start's index is its place among them. */
+function startColumns({ turns, starts }: Sorted): SqlValue[] {
+  const all = [
+    ...starts.map(({ delta }) => ({ start: delta, turn: 0 })),
+    ...turns.flatMap(({ delta }, at) => delta.starts.map((start) => ({ start, turn: at + 1 }))),
+  ]
+  const runs = all.map(({ start }) => start.run)
+  return [
+    list(all.map(({ turn }) => turn)),
+    list(runs.map(({ uid }) => uid)),
+    list(all.map(({ start }) => start.claim)),
+    list(runs.map(({ priority }) => priority)),
+    list(runs.map(({ delayMs }) => delayMs)),
+    list(runs.map(({ timeoutMs }) => timeoutMs)),
+    list(runs.map(({ parent }) => parent?.uid ?? null)),
+    packSparse(runs.map(({ parent }) => parent?.id ?? null)),
+    pack(runs.map(({ workspace }) => workspace)),
+    pack(runs.map(({ id }) => id)),
+    pack(runs.map(({ definition }) => definition)),
+    packSparse(runs.map(({ version }) => version)),
+    pack(runs.map(({ tags }) => JSON.stringify(tags))),
+    packSparse(runs.map(({ order }) => metaText(order === null ? null : { order }))),
+    pack(runs.map(({ input }) => input)),
+  ]
+}
+
+function messageColumns({ turns, messages }: Sorted): SqlValue[] {
+  interface Mail {
+    readonly turn: number
+    readonly uid: Uid | null
+    readonly workspace: string | null
+    readonly run: string | null
+    readonly message: NewMessage
+    readonly claim: boolean
+  }
+  const all: Mail[] = messages.map(({ delta: { to, message, claim } }) => ({
+    ...{ turn: 0, uid: null, workspace: to.workspace, run: to.id, message, claim },
+  }))
+  for (const [at, { delta }] of turns.entries()) {
+    for (const { to, message, claim } of delta.messages) {
+      all.push({ turn: at + 1, uid: to, workspace: null, run: null, message, claim })
+    }
+  }
+  return [
+    list(all.map(({ turn }) => turn)),
+    list(all.map(({ uid }) => uid)),
+    list(all.map(({ claim }) => claim)),
+    list(all.map(({ message }) => message.kind)),
+    packSparse(all.map(({ workspace }) => workspace)),
+    packSparse(all.map(({ run }) => run)),
+    pack(all.map(({ message }) => message.id)),
+    pack(all.map(({ message }) => message.name)),
+    packSparse(all.map(({ message }) => metaText(message.meta))),
+    packSparse(all.map(({ message }) => message.payload)),
+  ]
+}
+
+// ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function unpackAnswers(
+  packed: SqlValue | undefined,
+  deltas: readonly Delta[],
+  places: PackedCommit['places'],
+): Answer[] {
+  const answers = new Array<Answer | undefined>(deltas.length)
+  for (const [source = '', index, ...fields] of records(packed)) {
+    const at = places[source as 't' | 's' | 'm'][Number(index) - 1]
+    const delta = at === undefined ? undefined : deltas[at]
+    if (at === undefined || delta === undefined) throw new Error('An answer to nothing.')
+    answers[at] = answerOf(delta, fields)
+  }
+  return deltas.map((delta, at) => answers[at] ?? startDone(delta))
+}
+
+/** The commonest answer is not sent: a caller's start that was stored. */
+function startDone(delta: Delta): Answer {
+  if (delta.kind !== 'start') throw new Error(`A ${delta.kind} was not answered.`)
+  return { kind: 'done', uid: delta.run.uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
+}
+
+function answerOf(delta: Delta, [kind = '', ...fields]: readonly string[]): Answer {
+  if (kind === 'stale' || kind === 'early' || kind === 'busy') return { kind }
+  if (delta.kind === 'start') {
+    const [uid, definition = '', same] = fields
+    return { kind: 'exists', uid: uid as Uid, definition, same: same === '1' }
+  }
+  if (delta.kind === 'turn') {
+    const [inbox, stop, repeated] = fields
+    if (kind === 'stopping') return { kind, stop: stop as Stop }
+    return {
+      kind: 'done',
+      uid: delta.fence.uid,
+      inbox: Number(inbox),
+      stop: orNull(stop) as Stop | null,
+      messageNo: 0,
+      repeated: repeated === '1',
+    }
+  }
+  if (kind === 'refused') return refusal(fields)
+  const [uid, inbox, stop, no] = fields
+  return {
+    kind: 'done',
+    uid: uid as Uid,
+    inbox: Number(inbox),
+    stop: orNull(stop) as Stop | null,
+    messageNo: Number(no),
+    repeated: false,
+  }
+}
+
+function refusal(fields: readonly string[]): Answer {
+  const [, , , , code, status] = fields
+  if (code !== 'RUN_NOT_FOUND' && code !== 'RUN_FINISHED' && code !== 'MAILBOX_FULL') {
+    throw new Error(`A message was refused for an unknown reason: ${code}`)
+  }
+  return { kind: 'refused', code, status: orNull(status) as Status | null }
+}
+
+/** The fields of claimed_v1. */
+export function claimedOf(fields: readonly string[]): Claimed {
+  const [uid, epoch, seq, inbox, stop, crashes, attempt, id, workspace = '', ...rest] = fields
+  const [definition = '', version, tags = '{}', parentUid, parentId, created, started, deadline] =
+    rest
+  return {
+    uid: uid as Uid,
+    epoch: Number(epoch),
+    seq: Number(seq),
+    inbox: Number(inbox),
+    stop: orNull(stop) as Stop | null,
+    crashes: Number(crashes),
+    attempt: Number(attempt),
+    id: id as RunId,
+    workspace,
+    definition,
+    version: orNull(version),
+    tags: tagsOf(tags),
+    parentUid: orNull(parentUid) as Uid | null,
+    parentId: orNull(parentId) as RunId | null,
+    createdAt: Number(created),
+    startedAt: Number(started),
+    deadlineAt: numberOrNull(deadline),
+  }
+}

@@ -1,0 +1,252 @@
+// The store port on SQL. The rules are in sql/migrations; here is packing, retrying and naming of errors.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Claimed, FeedEntry, Loaded, Owned, Settled, Store, Worker } from '../kernel/store.js'
+import { PerdureError } from '../model/errors.js'
+import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import { CONNECT_MS, MAILBOX_MAX } from '../model/limits.js'
+import type { FinalStatus } from '../model/run.js'
+import { commitBatch } from './commit.js'
+import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
+import { asStoreError, withRetries } from './errors.js'
+import { checkSchemaName, migrate } from './migrate.js'
+import { claimedOf } from './pack-commit.js'
+import { definitionsText, entryOf, sqlReader } from './reader.js'
+import { type Sql, sqlOf } from './sql.js'
+import { openStepTransaction } from './step-transaction.js'
+import { loadedOf } from './unpack-load.js'
+import {
+  list,
+  metaOf,
+  metaText,
+  numberOf,
+  numberOfOrNull,
+  onlyRow,
+  pack,
+  packSparse,
+  records,
+  textOf,
+  textOrNull,
+  words,
+} from './wire.js'
+
+export interface SqlStoreOptions {
+  readonly driver: Driver
+  readonly schema: string
+  /** false: the schema must be there. */
+  readonly migrate?: boolean
+  readonly mailboxMax?: number
+  readonly connectMs?: number
+}
+
+/** Feed rows that listeners have heard are kept for a day. */
+const FEED_KEEP_MS = 24 * 60 * 60 * 1000
+/** free_v1 gives back a thousand runs per call. */
+const FREED_PER_CALL = 1_000
+const LEAVE_TRIES_MAX = 200
+
+/** Checks the server, migrates, and gives the store. Closing the store closes the driver. */
+export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
+  const { driver, schema } = options
+  checkSchemaName(schema)
+  const sql = sqlOf(schema)
+  await checkServer(driver, sql, schema, options.connectMs ?? CONNECT_MS)
+  if (options.migrate !== false) await migrate(driver, schema)
+  return sqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
+}
+
+function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
+  const read = (text: string, params: readonly SqlValue[]) =>
+    withRetries(() => driver.query('read', text, params))
+  const write = (text: string, params: readonly SqlValue[]) =>
+    withRetries(() => driver.query('commit', text, params))
+  /** Who reaps: the incarnation that has joined through this store. */
+  let joined: WorkerId | null = null
+  let isReapUnanswered = false
+
+  return {
+    commit: (by, deltas, { resent, feed }) => {
+      const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
+      return commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
+    },
+
+    async claim(by, places, suspects) {
+      const rows = await write(sql.claim, [...workerParams(by), places, suspects])
+      const row = onlyRow(rows)
+      return {
+        now: numberOf(row, 'now_ms'),
+        claimed: records(row.claimed).map(claimedOf),
+        nextDueAt: numberOfOrNull(row, 'next_due_ms'),
+      }
+    },
+
+    async load(what): Promise<readonly Loaded[]> {
+      const rows = await read(sql.load, [
+        list(what.map(({ fence }) => fence.uid)),
+        list(what.map(({ fence }) => fence.owner)),
+        list(what.map(({ fence }) => fence.epoch)),
+        list(what.map(({ fromSeq }) => fromSeq)),
+        list(what.map(({ fromNo }) => fromNo)),
+      ])
+      return loadedOf(
+        what.map(({ fence }) => fence.uid),
+        rows,
+      )
+    },
+
+    async open(by, limitMs) {
+      const transaction = await driver.begin(limitMs).catch((error: unknown) => {
+        throw asStoreError(error)
+      })
+      return openStepTransaction({ transaction, sql, by, mailboxMax })
+    },
+
+    async resolve(fence, lastSeq) {
+      const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
+      return textOf(onlyRow(await write(sql.resolve, params)), 'fate') as 'applied'
+    },
+
+    async join(by) {
+      const { id, build, definitions, leaseMs } = by
+      const rows = await write(sql.join, [id, build, definitionsText(definitions), leaseMs])
+      joined = id
+      return { now: numberOf(onlyRow(rows), 'now_ms') }
+    },
+
+    async beat(by) {
+      const query = () => driver.query('beat', sql.beat, [by.id, by.leaseMs])
+      const row = onlyRow(await withRetries(query))
+      return {
+        alive: row.alive === true,
+        now: numberOf(row, 'now_ms'),
+        owned: records(row.owned).map((fields) => ownedOf(claimedOf(fields))),
+      }
+    },
+
+    async leave(by) {
+      for (let tries = 1; tries <= LEAVE_TRIES_MAX; tries += 1) {
+        const left = numberOf(onlyRow(await write(sql.leave, [by.id])), 'left')
+        if (left === 0) return
+        if (left <= FREED_PER_CALL) await sleep(5)
+      }
+      await write(sql.forget, [by.id])
+    },
+
+    async reap(unmoved) {
+      const result = {
+        workers: [] as { id: WorkerId; beat: number }[],
+        dead: [] as WorkerId[],
+        freed: 0,
+        inheritedIds: [] as number[],
+      }
+      const ids = list(unmoved.map(({ id }) => id))
+      const beats = list(unmoved.map(({ beat }) => beat))
+      const again = isReapUnanswered
+      isReapUnanswered = true
+      for (let freed = FREED_PER_CALL; freed >= FREED_PER_CALL; ) {
+        const row = onlyRow(await write(sql.reap, [ids, beats, joined, again, FEED_KEEP_MS]))
+        freed = numberOf(row, 'freed')
+        result.freed += freed
+        result.dead.push(...(words(row.dead) as WorkerId[]))
+        result.inheritedIds.push(...words(row.inherited).map(Number))
+        result.workers = words(row.workers).map((pair) => {
+          const [id, beat] = pair.split(':')
+          return { id: id as WorkerId, beat: Number(beat) }
+        })
+      }
+      const { inheritedIds } = result
+      const rows = inheritedIds.length > 0 ? await read(sql.inherited, [list(inheritedIds)]) : []
+      isReapUnanswered = false
+      return { ...result, inherited: rows.map(feedEntryOf) }
+    },
+
+    async reopen(chain) {
+      const entries = chain.map(({ entry }) => entry)
+      const rows = await write(sql.reopen, [
+        list(chain.map(({ uid }) => uid)),
+        list(chain.map(({ attempt }) => attempt)),
+        list(chain.map(({ due }) => due)),
+        list(entries.map(({ at }) => at)),
+        list(entries.map(({ kind }) => kind)),
+        list(entries.map(({ occurrence }) => occurrence)),
+        list(entries.map(({ attempt }) => attempt)),
+        pack(entries.map(({ name }) => name)),
+        packSparse(entries.map(({ meta }) => metaText(meta))),
+        packSparse(entries.map(({ payload }) => payload)),
+      ])
+      return onlyRow(rows).done === true ? 'done' : 'changed'
+    },
+
+    async settled(tickets) {
+      if (tickets.length === 0) return []
+      const workspaces = pack(tickets.map(({ workspace }) => workspace))
+      return (await read(sql.settled, [workspaces, pack(tickets.map(({ id }) => id))])).map(
+        settledOf,
+      )
+    },
+
+    async delivered(feedIds) {
+      if (feedIds.length > 0) await write(sql.delivered, [list(feedIds)])
+    },
+
+    read: sqlReader(driver, sql),
+    close: () => driver.close(),
+  }
+}
+
+function workerParams(by: Worker): SqlValue[] {
+  const names = pack(by.definitions.map(({ name }) => name))
+  return [by.id, by.build, names, pack(by.definitions.map(({ version }) => version))]
+}
+
+function ownedOf(row: Claimed): Owned {
+  return { uid: row.uid, epoch: row.epoch, inbox: row.inbox, stop: row.stop, row }
+}
+
+function settledOf(row: Row): Settled {
+  return {
+    workspace: textOf(row, 'workspace'),
+    id: textOf(row, 'id') as RunId,
+    uid: textOf(row, 'uid') as Uid,
+    status: textOf(row, 'status') as FinalStatus,
+    payload: textOrNull(row, 'payload'),
+    reason: metaOf(textOrNull(row, 'meta'))?.reason ?? null,
+  }
+}
+
+function feedEntryOf(row: Row): FeedEntry {
+  return {
+    uid: textOf(row, 'uid') as Uid,
+    id: textOf(row, 'id') as RunId,
+    workspace: textOf(row, 'workspace'),
+    definition: textOf(row, 'def'),
+    entry: entryOf(row),
+  }
+}
+
+/** A server that is starting is waited for; one that refuses or does not answer is named at once. */
+async function checkServer(driver: Driver, sql: Sql, schema: string, connectMs: number) {
+  const until = performance.now() + connectMs
+  for (;;) {
+    try {
+      const late = sleep(Math.max(1, until - performance.now()), 'late' as const, { ref: false })
+      const answer = await Promise.race([driver.query('read', sql.server, [schema]), late])
+      if (answer === 'late') throw new DriverError('no answer', '08006', true)
+      if (onlyRow(answer).standby !== true) return
+      throw unavailable(driver, 'it is a standby and cannot be written to')
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error
+      const isStarting = error.sqlState === '57P03' && performance.now() + 200 < until
+      if (!isStarting) throw unavailable(driver, error.message, error)
+      await sleep(200)
+    }
+  }
+}
+
+function unavailable(driver: Driver, why: string, cause?: unknown): PerdureError {
+  return new PerdureError(
+    'DATABASE_UNAVAILABLE',
+    `The database ${driver.description} cannot be used: ${why}.`,
+    { hint: 'check that it runs, that the address is right and that it is the primary', cause },
+  )
+}

@@ -1,0 +1,88 @@
+// A step's own transaction: the user's statements, then the run's delta, then COMMIT, on one connection.
+
+import type { Committed, StepTransaction, TurnDelta, Worker } from '../kernel/store.js'
+import { PerdureError } from '../model/errors.js'
+import { type Call, commitOnce } from './commit.js'
+import { DriverError, type DriverTransaction, type Row } from './driver.js'
+import { asStoreError, isLostRace } from './errors.js'
+import type { Sql } from './sql.js'
+
+interface Opened {
+  readonly transaction: DriverTransaction
+  readonly sql: Sql
+  readonly by: Worker
+  readonly mailboxMax: number
+}
+
+export async function openStepTransaction(opened: Opened): Promise<StepTransaction> {
+  const { transaction, sql, by, mailboxMax } = opened
+  const call: Call = async (params) => (await transaction.query(sql.commit, params)).rows as Row[]
+  const xact = await transactionId(transaction, sql)
+  return {
+    query: (text, params) => transaction.query(text, params),
+    rollback: () => transaction.rollback(),
+    async close(delta: TurnDelta): Promise<Committed> {
+      let committed: Committed
+      try {
+        committed = await commitOnce(call, by, [delta], {
+          ...{ resent: false, feed: false, feedInto: null, inTransaction: xact, mailboxMax },
+        })
+      } catch (error) {
+        await transaction.rollback()
+        const driverError = asDriverError(error)
+        // A lost race of the database: the step is executed again, and that is no attempt.
+        if (isLostRace(driverError)) return { now: 0, answers: BUSY, claimed: [], feedId: null }
+        throw invalidTransaction(driverError) ?? asStoreError(driverError)
+      }
+      if (committed.answers[0]?.kind !== 'done') {
+        await transaction.rollback()
+        return committed
+      }
+      try {
+        await transaction.commit()
+      } catch (error) {
+        const driverError = asDriverError(error)
+        if (isLostRace(driverError)) return { ...committed, answers: BUSY, claimed: [] }
+        throw asStoreError(driverError)
+      }
+      return committed
+    },
+  }
+}
+
+const BUSY = [{ kind: 'busy' }] as const
+
+async function transactionId(transaction: DriverTransaction, sql: Sql): Promise<string> {
+  try {
+    const { rows } = await transaction.query(sql.transaction)
+    return String(rows[0]?.xact)
+  } catch (error) {
+    await transaction.rollback()
+    throw asStoreError(asDriverError(error))
+  }
+}
+
+/** The user's transaction throws what their client throws. */
+function asDriverError(error: unknown): unknown {
+  const code = (error as { code?: unknown } | null)?.code
+  if (error instanceof DriverError || !(error instanceof Error) || typeof code !== 'string') {
+    return error
+  }
+  return new DriverError(error.message, code, false, { cause: error })
+}
+
+/** PD001: ended by a statement of the user. 25P02: one of their statements failed and they went on. */
+function invalidTransaction(error: unknown): PerdureError | null {
+  if (!(error instanceof DriverError)) return null
+  const ended = error.sqlState === 'PD001'
+  if (!ended && error.sqlState !== '25P02') return null
+  const message = ended
+    ? 'The transaction of this step was ended by a statement of its own (commit or rollback).'
+    : 'A statement in the transaction of this step had failed, so it cannot be committed.'
+  return new PerdureError('TRANSACTION_INVALID', message, {
+    hint: ended
+      ? 'leave commit and rollback to the engine: return to commit, throw to roll back'
+      : 'let the error of the statement leave the step, or use a savepoint around it',
+    cause: error,
+  })
+}
