@@ -12,6 +12,7 @@ import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
+import { engineClosed } from './model/errors.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
@@ -35,7 +36,6 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
   const kernel = await startKernel(opened, usual(settings, programs), log, instead.kernel)
-  const shut = once(() => closeAll(kernel, opened))
   let closed = false
   const stateless = makeStateless(() => openMemoryKernel(settings, programs, log))
   const core: Core = {
@@ -44,12 +44,15 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     log,
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
+    waiting: new Set(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
     closed = true
+    for (const caller of core.waiting) caller.abort(engineClosed())
     await stateless.close()
-    await shut()
+    // It closes the hints and the store too.
+    await kernel.close()
   }
   const client = makeClient(core, null)
   return Object.assign(client, { close, [Symbol.asyncDispose]: close }) as unknown as Engine
@@ -93,16 +96,6 @@ async function startKernel(
   }
 }
 
-/** The kernel first: it gives its runs back through the store. */
-async function closeAll(kernel: Kernel, opened: Opened): Promise<void> {
-  try {
-    await kernel.close()
-  } finally {
-    await opened.hints.close()
-    await opened.store.close()
-  }
-}
-
 async function openMemoryKernel(
   settings: Settings,
   programs: readonly Program[],
@@ -114,14 +107,6 @@ async function openMemoryKernel(
   return {
     kernel,
     has: (definition) => settings.definitions.has(definition),
-    close: once(() => closeAll(kernel, opened)),
-  }
-}
-
-function once(act: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | null = null
-  return () => {
-    done ??= act()
-    return done
+    close: () => kernel.close(),
   }
 }

@@ -32,12 +32,9 @@ async function openDriver(settings: Settings, log: Log): Promise<Driver> {
     const { openPgDriver } = await importPeer(
       'pg',
       'A PostgreSQL database',
-      () => import('./store/driver-pg/open-pg.js'),
+      () => import('./store/driver-pg/driver.js'),
     )
-    return openPgDriver({
-      database: database.kind === 'pool' ? database.pool : database.url,
-      log,
-    })
+    return openPgDriver({ target: database.kind === 'pool' ? database.pool.options : database.url })
   }
   const { openEmbedded } = await importPeer(
     '@electric-sql/pglite',
@@ -55,5 +52,8 @@ async function openDriver(settings: Settings, log: Log): Promise<Driver> {
 /** For stateless runs: nothing is shared, nothing stays. */
 export async function openMemory(): Promise<Opened> {
   const { openMemoryStore } = await import('./store/memory.js')
-  return { store: await openMemoryStore(), hints: NO_HINTS }
+  return { store: openMemoryStore({ now: steadyNow }), hints: NO_HINTS }
 }
+
+/** Wall time that no adjustment of the system's clock turns back. */
+const steadyNow = (): number => Math.floor(performance.timeOrigin + performance.now())

@@ -1,6 +1,7 @@
 // Between the seam's stored values and what user code sees: decoded results out, recorded errors both ways.
 
-import { decode, decodeError, encode, encodeError } from '../model/codec.js'
+import { decode, encode } from '../model/codec.js'
+import { decodeError, encodeError } from '../model/error-record.js'
 import { PerdureError } from '../model/errors.js'
 import { type Effect, Failure } from '../model/program.js'
 import type { Stored } from '../model/run.js'

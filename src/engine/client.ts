@@ -12,7 +12,7 @@ import {
   workspaceOf,
 } from './core.js'
 import { listen } from './events.js'
-import { makeHandle, reasonOf } from './handle.js'
+import { makeHandle, reasonOf, settled } from './handle.js'
 import { outcomeOf } from './info.js'
 import { sendSignal } from './messages.js'
 import { optionsObject } from './paged.js'
@@ -44,7 +44,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       spaceOf(request as unknown as Given, 'run')
       if (readStateless(options)) return core.stateless.run(request)
       const { id } = await core.kernel.start(request)
-      return outcomeOf(await core.kernel.result({ workspace: request.workspace, id }, null))
+      return outcomeOf(await settled(core, { workspace: request.workspace, id }))
     },
     handle: (target: unknown, id: string) =>
       makeHandle(core, {
@@ -72,7 +72,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       await core.kernel.retry(to, readAttempt(given.expectedAttempt))
     },
     get: async (id: unknown) => {
-      beforeRead(core, 'get')
+      beforeRead(core)
       const to = addressOf(own, id)
       const view = await core.kernel.read.get(to.workspace, to.id)
       return view === null ? null : infoOf(core, view)
@@ -80,7 +80,7 @@ export function makeClient(core: Core, confined: string | null): Client {
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),
     explain: async (id: unknown) => {
-      beforeRead(core, 'explain')
+      beforeRead(core)
       return explainRun(core, await viewOf(core, own, id))
     },
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),

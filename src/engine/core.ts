@@ -4,7 +4,7 @@ import { type Made, madeOf } from '../authoring/definition.js'
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
-import { idInvalid, nameInvalid, PerdureError, shown } from '../model/errors.js'
+import { engineClosed, idInvalid, nameInvalid, PerdureError, shown } from '../model/errors.js'
 import {
   DEFINITION_NAME,
   isStepName,
@@ -13,7 +13,7 @@ import {
   type RunId,
   WORKSPACE_NAME,
 } from '../model/ids.js'
-import { engineClosed, insideTransactionError, targetUnknown } from './errors.js'
+import { insideTransactionError, targetUnknown } from './errors.js'
 import type { Stateless } from './stateless.js'
 
 export const DEFAULT_WORKSPACE = 'default'
@@ -25,6 +25,8 @@ export interface Core {
   readonly valueBytesMax: number
   /** By name. */
   readonly definitions: ReadonlyMap<string, Made>
+  /** Callers that wait for a result: they must hear when nobody will tell them any more. */
+  readonly waiting: Set<AbortController>
   isClosed(): boolean
 }
 
@@ -41,13 +43,13 @@ export function found(core: Core, call: string, target: unknown): Found {
   return { name: target, made: core.definitions.get(target) ?? null }
 }
 
-export function beforeRead(core: Core, call: string): void {
-  if (core.isClosed()) throw engineClosed(call)
+export function beforeRead(core: Core): void {
+  if (core.isClosed()) throw engineClosed()
 }
 
 /** A write made inside an open transaction of a step would wait for a connection that the step holds. */
 export function beforeWrite(core: Core, call: string): void {
-  beforeRead(core, call)
+  beforeRead(core)
   if (insideTransaction()) throw insideTransactionError(call)
 }
 

@@ -25,24 +25,9 @@ export const resultTimedOut = (runId: string, ms: number): PerdureError =>
     runId,
   })
 
-export const runNotFound = (runId: string, workspace: string): PerdureError =>
-  new PerdureError(
-    'RUN_NOT_FOUND',
-    `There is no run ${shown(runId)} in workspace "${workspace}".`,
-    {
-      hint: 'check the id and the workspace; engine.list() shows the runs there are',
-      runId,
-    },
-  )
-
 export const insideTransactionError = (call: string): PerdureError =>
   new PerdureError('INSIDE_TRANSACTION', `engine.${call} was called inside wf.transaction.`, {
     hint: 'it would not be part of the transaction, and can wait for itself: call it in a step of its own',
-  })
-
-export const engineClosed = (call: string): PerdureError =>
-  new PerdureError('ENGINE_CLOSED', `engine.${call} was called after engine.close().`, {
-    hint: 'create a new engine',
   })
 
 export const targetUnknown = (call: string, target: unknown): PerdureError =>

@@ -1,7 +1,8 @@
 // engine.on: facts that were committed, in the words of the public surface.
 
 import type { KernelEvent } from '../kernel/api.js'
-import { decode, errorRecord } from '../model/codec.js'
+import { decode } from '../model/codec.js'
+import { errorRecord } from '../model/error-record.js'
 import { optionInvalid } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind } from '../model/run.js'
@@ -48,7 +49,7 @@ export function listen(
   event: unknown,
   listener: unknown,
 ): () => void {
-  beforeRead(core, 'on')
+  beforeRead(core)
   const name = NAMES.find((known) => known === event)
   if (!name) throw optionInvalid('event', 'engine.on', event, `one of ${NAMES.join(', ')}`)
   if (typeof listener !== 'function') {

@@ -1,7 +1,7 @@
 // "Why is it not moving?" One sentence and what can be done. Pure: a function of what was read.
 
 import type { RunView } from '../kernel/store.js'
-import { errorRecord } from '../model/codec.js'
+import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, Status } from '../model/run.js'
 import { endError, hasCode } from './info.js'

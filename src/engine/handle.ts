@@ -2,12 +2,13 @@
 
 import type { Address } from '../kernel/api.js'
 import type { Settled } from '../kernel/store.js'
-import { decode, decodeError } from '../model/codec.js'
-import { checkOptions, optionInvalid } from '../model/errors.js'
+import { decode } from '../model/codec.js'
+import { decodeError } from '../model/error-record.js'
+import { checkOptions, optionInvalid, runNotFound } from '../model/errors.js'
 import { TIMER_MAX_MS } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { addressOf, beforeRead, beforeWrite, type Core, type Found } from './core.js'
-import { endedBadly, resultTimedOut, runNotFound } from './errors.js'
+import { endedBadly, resultTimedOut } from './errors.js'
 import { endError } from './info.js'
 import { sendSignal } from './messages.js'
 import { infoOf, viewOf } from './read.js'
@@ -34,14 +35,14 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
   const handle = {
     id: to.id,
     result: async (options?: unknown) => {
-      beforeRead(core, 'result')
+      beforeRead(core)
       const wait = readWait(options)
       await check()
-      return outputOf(await settledWithin(core, to, wait))
+      return outputOf(await settled(core, to, wait))
     },
     status: async () => (await handle.get()).status,
     get: async () => {
-      beforeRead(core, 'get')
+      beforeRead(core)
       return infoOf(core, await ownView(core, of))
     },
     signal: async (name: unknown, payload?: unknown, options: { id?: unknown } = {}) => {
@@ -72,7 +73,7 @@ export function reasonOf(reason: unknown): string {
 
 async function ownView(core: Core, of: HandleOf) {
   const view = await viewOf(core, of.workspace, of.id)
-  if (view.definition !== of.target.name) throw runNotFound(of.id, of.workspace)
+  if (view.definition !== of.target.name) throw runNotFound(of.id)
   return view
 }
 
@@ -103,18 +104,24 @@ function readWait(options: unknown): Wait {
   }
 }
 
-async function settledWithin(core: Core, to: Address, wait: Wait): Promise<Settled> {
-  const { timeoutMs, signal } = wait
-  if (timeoutMs === null) return core.kernel.result(to, signal)
-  const late = new AbortController()
-  const timer = setTimeout(
-    () => late.abort(resultTimedOut(to.id, timeoutMs)),
-    Math.min(timeoutMs, TIMER_MAX_MS),
-  )
+/** The end of a run; rejects when the caller has waited long enough, and when the engine is closed. */
+export async function settled(
+  core: Core,
+  to: Address,
+  { timeoutMs, signal }: Wait = { timeoutMs: null, signal: null },
+): Promise<Settled> {
+  const given = new AbortController()
+  const abort = (): void => given.abort(signal?.reason)
+  const late = (): void => given.abort(resultTimedOut(to.id, timeoutMs ?? 0))
+  const timer = timeoutMs === null ? null : setTimeout(late, Math.min(timeoutMs, TIMER_MAX_MS))
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort)
+  core.waiting.add(given)
   try {
-    const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal
-    return await core.kernel.result(to, either)
+    return await core.kernel.result(to, given.signal)
   } finally {
-    clearTimeout(timer)
+    core.waiting.delete(given)
+    signal?.removeEventListener('abort', abort)
+    if (timer !== null) clearTimeout(timer)
   }
 }

@@ -2,7 +2,8 @@
 
 import type { Made } from '../authoring/definition.js'
 import type { RunView, Settled } from '../kernel/store.js'
-import { decode, errorRecord } from '../model/codec.js'
+import { decode } from '../model/codec.js'
+import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import { type Entry, type FinalStatus, isFinal, type Stored } from '../model/run.js'
 import type {

@@ -4,9 +4,8 @@ import type { Made } from '../authoring/definition.js'
 import { checksSomething, parse } from '../authoring/schema.js'
 import type { Address } from '../kernel/api.js'
 import { encode } from '../model/codec.js'
-import { didYouMean } from '../model/errors.js'
+import { didYouMean, runNotFound } from '../model/errors.js'
 import { type Core, messageIdOf, signalNameOf } from './core.js'
-import { runNotFound } from './errors.js'
 
 export interface Mail {
   readonly to: Address
@@ -26,10 +25,7 @@ export async function sendSignal(core: Core, mail: Mail): Promise<void> {
   const parsed = schema
     ? await parse(schema, mail.payload, 'PAYLOAD_INVALID', `The payload of signal "${name}"`)
     : mail.payload
-  const stored =
-    parsed === undefined
-      ? null
-      : encode(parsed, `the payload of signal "${name}"`, core.valueBytesMax)
+  const stored = encode(parsed, `the payload of signal "${name}"`, core.valueBytesMax)
   await core.kernel.signal(mail.to, name, stored, messageId)
 }
 
@@ -41,7 +37,7 @@ async function definitionOf(core: Core, to: Address, name: string): Promise<Made
   })
   if (!matters) return null
   const view = await core.kernel.read.get(to.workspace, to.id)
-  if (view === null) throw runNotFound(to.id, to.workspace)
+  if (view === null) throw runNotFound(to.id)
   return core.definitions.get(view.definition) ?? null
 }
 

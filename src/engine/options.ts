@@ -28,6 +28,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface PoolLike {
   query(...args: readonly unknown[]): unknown
   connect(...args: readonly unknown[]): unknown
+  /** What it was made with: the engine opens connections of its own, to the same database. */
+  readonly options: object
 }
 
 export type Database =
@@ -102,10 +104,9 @@ function readDatabase(given: unknown, env: Environment): Database {
   const database = given ?? (env.PERDURE_DATABASE_URL || env.DATABASE_URL || 'file:.perdure/data')
   if (typeof database === 'object') {
     const pool = database as Partial<PoolLike>
-    if (typeof pool.query === 'function' && typeof pool.connect === 'function') {
-      return { kind: 'pool', pool: pool as PoolLike }
-    }
-    throw databaseInvalid('an object without query() and connect()')
+    const isPool = typeof pool.query === 'function' && typeof pool.connect === 'function'
+    if (isPool && typeof pool.options === 'object') return { kind: 'pool', pool: pool as PoolLike }
+    throw databaseInvalid('an object without query(), connect() and options')
   }
   if (typeof database !== 'string') throw databaseInvalid(shown(database))
   if (/^postgres(ql)?:\/\/./.test(database)) return { kind: 'postgres', url: database }

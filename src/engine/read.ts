@@ -2,7 +2,7 @@
 
 import { instantMs } from '../authoring/function/context.js'
 import type { RunFilter, RunView } from '../kernel/store.js'
-import { optionInvalid } from '../model/errors.js'
+import { optionInvalid, runNotFound } from '../model/errors.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { FINAL_STATUSES, type Status, type StoredReason } from '../model/run.js'
 import {
@@ -14,7 +14,6 @@ import {
   runIdOf,
   workspaceOf,
 } from './core.js'
-import { runNotFound } from './errors.js'
 import { explain } from './explain.js'
 import { hasCode, isDueForCode, journalEntry, runInfo } from './info.js'
 import { optionsObject, PAGE_OPTIONS, paged, pageOf, readPage } from './paged.js'
@@ -51,7 +50,7 @@ type Given = Readonly<Record<string, unknown>>
 export async function viewOf(core: Core, workspace: string, id: unknown): Promise<RunView> {
   const address = addressOf(workspace, id)
   const view = await core.kernel.read.get(address.workspace, address.id)
-  if (view === null) throw runNotFound(address.id, workspace)
+  if (view === null) throw runNotFound(address.id)
   return view
 }
 
@@ -80,14 +79,14 @@ async function failedAttempt(core: Core, view: RunView): Promise<number | null> 
 }
 
 export function list(core: Core, workspace: string | null, filter: unknown): Paged<RunInfo> {
-  beforeRead(core, 'list')
+  beforeRead(core)
   const given = optionsObject(filter, 'engine.list', FILTERS)
   const settings = readPage(given, 'engine.list', { limit: 50, order: 'newest', cursor: UID })
   const { limit } = settings
   const base = readFilter(core, workspace, given)
   const page = { newestFirst: settings.newestFirst, limit: limit + 1 }
   const load = async (after: string | null): Promise<Page<RunInfo>> => {
-    beforeRead(core, 'list')
+    beforeRead(core)
     const views = await core.kernel.read.list({ ...base, ...page, after: after as Uid | null })
     const now = Date.now()
     const due = views.some((view) => isDueForCode(view, now))
@@ -161,13 +160,13 @@ export function history(
   id: unknown,
   options: unknown,
 ): Paged<JournalEntry> {
-  beforeRead(core, 'history')
+  beforeRead(core)
   const given = optionsObject(options, 'engine.history', PAGE_OPTIONS)
   const usual = { limit: 100, order: 'oldest', cursor: /^\d{1,9}$/ } as const
   const { limit, after, newestFirst } = readPage(given, 'engine.history', usual)
   let uid: Uid | null = null
   return paged(after, async (cursor) => {
-    beforeRead(core, 'history')
+    beforeRead(core)
     uid ??= (await viewOf(core, workspace ?? DEFAULT_WORKSPACE, id)).uid
     const page = { after: cursor === null ? null : Number(cursor), limit: limit + 1, newestFirst }
     const entries = await core.kernel.read.history(uid, page)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PerdureError, type Schema, task, typed, type Wf, workflow } from '../../src/index.js'
-import { decode, decodeError, encodeError } from '../../src/model/codec.js'
+import { decode } from '../../src/model/codec.js'
+import { decodeError, encodeError } from '../../src/model/error-record.js'
 import type { Failure } from '../../src/model/program.js'
 import { drive, failed, given } from './fake-turn.js'
 
@@ -247,8 +248,8 @@ describe('wf.do', () => {
     if (!PerdureError.is(thrown)) throw new Error('nothing was refused')
     return thrown
   }
-  // biome-ignore lint/suspicious/noExplicitAny: calls that the types refuse
-  type Loose = any
+  /** For calls that the types refuse. */
+  type Loose = Wf & { do(...args: readonly unknown[]): Promise<unknown> }
 
   test.each([5, '', ' x', 'a\nb', null, 'x'.repeat(257)])('refuses the name %j', async (name) => {
     const error = await refused((wf) => wf.do(name as string, () => 1))

@@ -83,7 +83,7 @@ describe('the database', () => {
   })
 
   test('can be a pool', () => {
-    const pool = { query: () => {}, connect: () => {} }
+    const pool = { query: () => {}, connect: () => {}, options: { host: 'a' } }
     expect(readEngineOptions({ database: pool }, {}).database).toEqual({ kind: 'pool', pool })
   })
 })
