@@ -64,7 +64,7 @@ export class Executor {
     const stored = { journal: null, seq: 1, epoch: 1, attempt: 1, suspect: false }
     const frame = new Frame(this.deps, facts, this.program(definition, version), stored)
     this.frames.add(frame)
-    frame.begin()
+    frame.body.begin()
   }
 
   /** Runs that were claimed. `inHand`: messages of theirs that this process has sent itself. */
@@ -162,7 +162,7 @@ export class Executor {
       const id = `${claimed.uid}:resumed:${claimed.epoch}`
       if (seq > 1) this.events.emit({ id, run: facts, kind: 'resumed', after, stepsDone, at })
     }
-    frame.begin()
+    frame.body.begin()
   }
 
   private endsWithoutCode(claimed: Claimed, frame: Frame): StopCause | null {

@@ -10,6 +10,16 @@ import type { Frame } from './frame.js'
 import type { Ports } from './ports.js'
 import type { Fence, NewRun, Next } from './store.js'
 
+/** What the database has of a run when its frame is made. */
+export interface StoredRun {
+  /** null: nothing has been recorded yet but its creation. */
+  readonly journal: readonly Entry[] | null
+  readonly seq: number
+  readonly epoch: number
+  readonly attempt: number
+  readonly suspect: boolean
+}
+
 export interface FrameDeps {
   readonly ports: Ports
   readonly defects: Defects

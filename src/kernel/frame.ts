@@ -21,22 +21,14 @@ import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js
 import { type Answerer, asFailure, Conversation } from './conversation.js'
 import type { Difference } from './divergence.js'
 import { type End, endFact, endMessages, endOf, reasonToStop, type StopCause } from './ending.js'
-import type { FrameDeps } from './frame-deps.js'
+import type { FrameDeps, StoredRun } from './frame-deps.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
+import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
-import type { Answer, Next, TurnDelta } from './store.js'
+import type { Answer, TurnDelta } from './store.js'
 import { closeTransaction } from './transaction.js'
-
-export interface StoredRun {
-  /** null: nothing has been recorded yet but its creation. */
-  readonly journal: readonly Entry[] | null
-  readonly seq: number
-  readonly epoch: number
-  readonly attempt: number
-  readonly suspect: boolean
-}
 
 export class Frame implements Answerer {
   readonly deps: FrameDeps
@@ -57,10 +49,11 @@ export class Frame implements Answerer {
   private readonly alarm: Alarm
   private readonly ready: Outcome[] = []
   private lookAgain = true
-  private handingOver = false
+  /** The owner is closing: nothing new starts. */
+  handingOver = false
   private stop: StopCause | null = null
-  private end: End | null = null
-  private difference: Difference | null = null
+  end: End | null = null
+  difference: Difference | null = null
 
   constructor(deps: FrameDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
     const { ports } = deps
@@ -77,10 +70,6 @@ export class Frame implements Answerer {
   }
 
   // ── a turn begins ─────────────────────────────────────────────────────────────────────────────────────────
-
-  begin(): void {
-    this.body.begin()
-  }
 
   /** Ends a run that is not to execute any code. */
   endWithoutCode(cause: StopCause): void {
@@ -190,10 +179,7 @@ export class Frame implements Answerer {
 
   private deliver(outcome: Outcome): void {
     const { ask } = outcome
-    if (outcome.transaction && this.inFlight) {
-      this.ready.unshift(outcome)
-      return
-    }
+    if (outcome.transaction && this.inFlight) return void this.ready.unshift(outcome)
     if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
     const entry = this.record(outcome)
     if (outcome.final) return this.answer(ask, entry)
@@ -275,12 +261,13 @@ export class Frame implements Answerer {
     this.out.starting({ kind: 'start', run, claim: false })
   }
 
-  private parkable(): boolean {
+  /** Nothing runs, nothing is about to, and something is waited for. */
+  parkable(): boolean {
     if (!this.body.live || this.body.end || this.stop || this.ready.length > 0) return false
     return this.questions.onlyWaiting(this.clock())
   }
 
-  private nextDue(): Instant | null {
+  nextDue(): Instant | null {
     const { deadlineAt } = this.run
     const due = this.questions.nextDue()
     return due === null ? deadlineAt : deadlineAt === null ? due : Math.min(due, deadlineAt)
@@ -363,7 +350,7 @@ export class Frame implements Answerer {
   /** What there is to say now; null if nothing, or if the body has not finished reacting. */
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
-    const next = this.decideNext()
+    const next = nextOf(this)
     if (next.kind === 'go' && !this.out.waiting) return null
     const parts = this.out.take()
     const { uid } = this.run
@@ -371,25 +358,6 @@ export class Frame implements Answerer {
     const delta: TurnDelta = { kind: 'turn', fence, ...parts, next }
     this.inFlight = { delta, parts }
     return delta
-  }
-
-  private decideNext(): Next {
-    const { seen } = this.mail
-    if (this.difference) {
-      const divergedBuild = this.deps.build
-      return { kind: 'park', reason: 'diverged', dueAt: null, seen, divergedBuild }
-    }
-    if (this.end) {
-      const { status, stopSeen } = endFact(this.end, this.run, this.clock())
-      const ignoresStop = this.deps.defects.has('end-ignores-stop')
-      return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
-    }
-    if (this.parkable()) {
-      const reason = this.questions.reason()
-      const all = this.deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
-      return { kind: 'park', reason, dueAt: this.nextDue(), seen: all, divergedBuild: null }
-    }
-    return this.handingOver && !this.questions.running() ? { kind: 'release' } : { kind: 'go' }
   }
 
   /** The answer to the delta in flight. */

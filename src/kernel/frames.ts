@@ -6,7 +6,7 @@
 //   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay.
 //   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first.
 
-import type { Uid } from '../model/ids.js'
+import type { RunId, Uid } from '../model/ids.js'
 import { FRAME_BYTES_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
@@ -14,6 +14,7 @@ import type { Frame } from './frame.js'
 
 export class Frames {
   readonly active = new Map<Uid, Frame>()
+  private readonly names = new Set<string>()
   private readonly kept = new Map<Uid, Frame>()
   private keptBytes = 0
   private promised = 0
@@ -56,11 +57,19 @@ export class Frames {
 
   add(frame: Frame): void {
     this.active.set(frame.run.uid, frame)
+    this.names.add(nameOf(frame.run))
+  }
+
+  /** The run is being executed here. */
+  near(workspace: string, id: RunId): boolean {
+    return this.names.has(nameOf({ workspace, id }))
   }
 
   /** The frame has parked or is gone; what it leaves free is free. */
   remove(frame: Frame): void {
-    if (this.active.get(frame.run.uid) === frame) this.active.delete(frame.run.uid)
+    if (this.active.get(frame.run.uid) !== frame) return
+    this.active.delete(frame.run.uid)
+    this.names.delete(nameOf(frame.run))
   }
 
   keep(frame: Frame): void {
@@ -92,6 +101,7 @@ export class Frames {
   loseAll(): void {
     for (const frame of [...this.active.values(), ...this.kept.values()]) frame.lose()
     this.active.clear()
+    this.names.clear()
     this.kept.clear()
     this.keptBytes = 0
   }
@@ -110,3 +120,6 @@ export class Frames {
     return frame
   }
 }
+
+const nameOf = (run: { readonly workspace: string; readonly id: RunId }): string =>
+  `${run.workspace}\u001f${run.id}`

@@ -6,7 +6,7 @@ import { databaseRefused } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { type ChildOrder, Failure, type Program } from '../model/program.js'
-import type { Entry, Message } from '../model/run.js'
+import type { Entry } from '../model/run.js'
 import { isFinal } from '../model/run.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
@@ -19,6 +19,7 @@ import { Executor } from './execute.js'
 import type { Frame } from './frame.js'
 import type { FrameDeps } from './frame-deps.js'
 import { Frames } from './frames.js'
+import { Grants } from './grants.js'
 import { Lease } from './lease.js'
 import type { Hint } from './ports.js'
 import { Results } from './result.js'
@@ -30,10 +31,10 @@ import type {
   NewRun,
   Next,
   Owned,
-  StartDelta,
   TurnDelta,
   Worker,
 } from './store.js'
+import { type WakeDeps, wake } from './wake.js'
 
 export class WorkerHost {
   readonly options: KernelOptions
@@ -47,6 +48,8 @@ export class WorkerHost {
   readonly lease: Lease
   private readonly claimer: Claimer
   private readonly executor: Executor
+  private readonly grants: Grants
+  private readonly wakeDeps: WakeDeps
   private readonly programs: ReadonlyMap<string, Program>
   private readonly offHints: () => void
   /** Runs that a beat said are ours and that are not here; adopted at the second time. */
@@ -92,7 +95,7 @@ export class WorkerHost {
       connections: COMMIT_CONNECTIONS,
       worker: () => this.lease.worker,
       feed: () => this.events.heard,
-      grant: (delta) => this.grant(delta),
+      grant: (delta) => this.grants.grant(delta),
       committed: (deltas, committed) => this.committed(deltas, committed),
       turnAnswered: (delta, answer) => this.turnAnswered(delta, answer),
       turnRefused: (delta, error) => {
@@ -123,6 +126,17 @@ export class WorkerHost {
     )
     const { frames, events, programs } = this
     this.executor = new Executor(this.frameDeps(), { store, frames, events, programs })
+    this.grants = new Grants(frames, {
+      versionOf: (definition) => this.versionOf(definition),
+      mayTake: () => this.options.worker && !this.closing && this.lease.certain,
+    })
+    this.wakeDeps = {
+      frames,
+      executor: this.executor,
+      hints: ports.hints,
+      others: () => this.lease.others > 0,
+      due: () => this.options.worker && this.claimer.poke(),
+    }
     this.offHints = ports.hints.subscribe((hint) => this.hinted(hint))
   }
 
@@ -130,11 +144,6 @@ export class WorkerHost {
     await this.lease.join()
     this.upkeep()
     if (this.options.worker) this.claimer.poke()
-  }
-
-  /** A process that does not work still ends what it has cancelled and nobody holds. */
-  get takesRuns(): boolean {
-    return this.options.worker && !this.closing
   }
 
   newUid(): Uid {
@@ -156,10 +165,7 @@ export class WorkerHost {
   }
 
   isNear(workspace: string, id: RunId): boolean {
-    for (const { run } of this.frames.active.values()) {
-      if (run.id === id && run.workspace === workspace) return true
-    }
-    return false
+    return this.frames.near(workspace, id)
   }
 
   async close(): Promise<void> {
@@ -188,70 +194,14 @@ export class WorkerHost {
 
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
 
-  /** Before the answers are told: the clock, the runs that were taken, the runs that began. */
+  /** Before the answers are told. */
   private committed(deltas: readonly Delta[], committed: Committed): void {
     this.anchor.heard(committed.now)
-    const inHand = new Map<Uid, Message[]>()
-    let promised = 0
-    for (const [i, delta] of deltas.entries()) {
-      const answer = committed.answers[i]
-      if (!answer || answer.kind === 'busy') continue
-      promised += claims(delta)
-      if (answer.kind !== 'done') continue
-      if (delta.kind === 'message' && answer.messageNo > 0) {
-        const message = { ...delta.message, no: answer.messageNo, at: committed.now }
-        inHand.set(answer.uid, [...(inHand.get(answer.uid) ?? []), message])
-      }
-    }
-    if (promised > 0) this.frames.unpromise(promised)
     if (committed.feedId !== null) this.events.done([committed.feedId])
-    // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
-    queueMicrotask(() => {
-      this.handOver(inHand)
-      this.executor.take(committed.claimed, inHand)
-      this.begin(deltas, committed)
-      this.hint(deltas, committed)
-    })
-  }
-
-  /** Messages of our own to runs that are here reach them without a question to the database. */
-  private handOver(inHand: ReadonlyMap<Uid, readonly Message[]>): void {
-    for (const [uid, messages] of inHand) {
-      const frame = this.frames.active.get(uid)
-      if (frame?.state !== 'active') continue
-      const [first] = messages
-      if (first && first.no > frame.mail.seen + 1) this.executor.loadMail(frame)
-      else frame.hear(messages)
-    }
-  }
-
-  private begin(deltas: readonly Delta[], committed: Committed): void {
     for (const [i, delta] of deltas.entries()) {
-      if (committed.answers[i]?.kind !== 'done') continue
-      const starts: readonly StartDelta[] =
-        delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
-      for (const start of starts) if (start.claim) this.executor.begin(start.run, committed.now)
+      if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
     }
-  }
-
-  /** Whoever else may be waiting for this is told. */
-  private hint(deltas: readonly Delta[], committed: Committed): void {
-    let due = false
-    let ended = false
-    for (const [i, delta] of deltas.entries()) {
-      if (committed.answers[i]?.kind !== 'done') continue
-      if (delta.kind === 'start') due ||= !delta.claim
-      else if (delta.kind === 'message') due = true
-      else {
-        due ||= delta.starts.some((start) => !start.claim) || delta.messages.length > 0
-        ended ||= delta.next.kind === 'end'
-      }
-    }
-    if (due && this.options.worker) this.claimer.poke()
-    if (this.lease.others === 0) return
-    const { hints } = this.options.ports
-    if (due) hints.publish({ kind: 'due', definition: null })
-    if (ended) hints.publish({ kind: 'ended' })
+    queueMicrotask(() => wake(this.wakeDeps, deltas, committed))
   }
 
   private turnAnswered(delta: TurnDelta, answer: Answer): void {
@@ -311,34 +261,6 @@ export class WorkerHost {
   }
 
   // ── what frames need ──────────────────────────────────────────────────────────────────────────────────────
-
-  /** Whoever makes a run runnable may take it in the same commit: if it has the code and a free place. */
-  private grant(delta: Delta): Delta {
-    switch (delta.kind) {
-      case 'start':
-        return { ...delta, claim: this.mayTake(delta.run) }
-      case 'message': {
-        const cancels = delta.message.kind === 'cancel'
-        return { ...delta, claim: cancels || (this.takesRuns && this.frames.promise()) }
-      }
-      case 'turn': {
-        if (delta.starts.length === 0 && delta.messages.length === 0) return delta
-        const starts = delta.starts.map((start) => ({ ...start, claim: this.mayTake(start.run) }))
-        const messages = delta.messages.map((message) => ({
-          ...message,
-          claim: this.takesRuns && this.lease.certain && this.frames.promise(),
-        }))
-        return { ...delta, starts, messages }
-      }
-    }
-  }
-
-  private mayTake(run: NewRun): boolean {
-    if (!this.takesRuns || !this.lease.certain || run.delayMs > 0) return false
-    const version = this.versionOf(run.definition)
-    if (version === null || (run.version !== null && run.version !== version)) return false
-    return this.frames.promise()
-  }
 
   private frameDeps(): FrameDeps {
     const { options, counters, defects } = this
@@ -422,15 +344,4 @@ export class WorkerHost {
     }
     this.executor.take([row])
   }
-}
-
-function claims(delta: Delta): number {
-  if (delta.kind === 'turn') {
-    return (
-      delta.starts.filter((start) => start.claim).length +
-      delta.messages.filter((message) => message.claim).length
-    )
-  }
-  if (delta.kind === 'message' && delta.message.kind === 'cancel') return 0
-  return delta.claim ? 1 : 0
 }

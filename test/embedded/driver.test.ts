@@ -166,6 +166,14 @@ describe('a transaction', { timeout: 60_000 }, () => {
     expect(failure).toMatchObject({ sqlState: '25P04' })
   })
 
+  test('is rolled back also when one statement used up its time', async () => {
+    const driver = await inMemory()
+    const transaction = await driver.begin(20)
+    await transaction.query('insert into notes select generate_series(1, 100000)')
+    expect(await failureOf(transaction.commit())).toMatchObject({ sqlState: '25P04' })
+    expect(await notes(driver)).toEqual([])
+  })
+
   test('cannot be longer than five seconds', async () => {
     const driver = await inMemory()
     const transaction = await driver.begin(60_000)

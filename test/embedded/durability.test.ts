@@ -81,6 +81,15 @@ describe('a first open', { timeout: 60_000 }, () => {
     expect(again?.rss).toBeLessThan(400_000_000)
   })
 
+  test('in a place where it cannot be says so', async () => {
+    await using world = new World()
+    fs.writeFileSync(world.directory, 'a file')
+    expect(await failureOf(world.open())).toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining(world.directory),
+    })
+  })
+
   test('is refused in production unless it is allowed', async () => {
     await using world = await World.initialised()
     const options = { directory: world.directory, production: true, log: quiet }

@@ -3,115 +3,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { DriverError } from '../../src/store/driver.js'
-import {
-  type Holder,
-  type Identity,
-  identify,
-  judge,
-} from '../../src/store/driver-embedded/holder.js'
+import { identify } from '../../src/store/driver-embedded/holder.js'
 import { failureOf, notes, World } from './world.js'
 
-const HOST = 'pid:[4026531836]'
-const me: Identity = {
-  pid: 100,
-  startTime: '5',
-  bootId: 'boot',
-  pidNamespace: HOST,
-  machine: 'box 1',
-}
-const now = 1_000_000
-const holder: Holder = { ...me, pid: 7, startTime: '3', nonce: 'n', heartbeat: now - 60_000 }
 const container = { pidNamespace: 'pid:[4026532500]' }
-
-describe('a holder', () => {
-  test.each([
-    {
-      held: {},
-      seen: { startTime: '3' },
-      verdict: 'alive',
-      because: 'its pid and start time are seen',
-    },
-    { held: {}, seen: null, verdict: 'dead', because: 'there is no such process' },
-    {
-      held: {},
-      seen: { startTime: '9' },
-      verdict: 'dead',
-      because: 'its pid belongs to a younger process',
-    },
-    {
-      held: {},
-      seen: { startTime: null },
-      verdict: 'alive',
-      because: 'a start time that is not known proves nothing',
-    },
-    {
-      held: { startTime: null },
-      seen: { startTime: '9' },
-      verdict: 'alive',
-      because: 'neither does one that was not known then',
-    },
-    {
-      held: { pid: 100, startTime: '4' },
-      seen: { startTime: '5' },
-      verdict: 'dead',
-      because: 'it had my pid before me, as in every container',
-    },
-    {
-      held: { pid: 100, startTime: '5' },
-      seen: { startTime: '5' },
-      verdict: 'unclear',
-      because: 'it is me, perhaps another thread of me',
-    },
-    {
-      held: container,
-      seen: null,
-      verdict: 'unclear',
-      because: 'pids of another namespace cannot be looked at',
-    },
-    {
-      held: { bootId: 'old' },
-      seen: null,
-      verdict: 'dead',
-      because: 'this machine was started anew since',
-    },
-    {
-      held: { bootId: 'old', heartbeat: now - 1_000 },
-      seen: null,
-      verdict: 'unclear',
-      because: 'a restart takes longer than that',
-    },
-    {
-      held: { bootId: 'old', machine: 'box 2' },
-      seen: null,
-      verdict: 'unclear',
-      because: 'another machine may share the disk',
-    },
-    {
-      held: { bootId: 'old', ...container },
-      seen: null,
-      verdict: 'unclear',
-      because: 'containers on two machines may share their names',
-    },
-    {
-      held: { bootId: null },
-      seen: null,
-      verdict: 'unclear',
-      because: 'it does not say where it ran',
-    },
-  ] as const)('is $verdict: $because', ({ held, seen, verdict }) => {
-    expect(judge({ ...holder, ...held }, me, now, () => seen)).toBe(verdict)
-  })
-
-  test.each([
-    { held: {}, seen: null, verdict: 'dead', because: 'the name of the machine is all there is' },
-    { held: { machine: 'box 2' }, seen: null, verdict: 'unclear', because: 'it is another name' },
-  ])('without a boot id is $verdict: $because', ({ held, seen, verdict }) => {
-    const bare = { bootId: null, pidNamespace: null }
-    expect(judge({ ...holder, ...bare, ...held }, { ...me, ...bare }, now, () => seen)).toBe(
-      verdict,
-    )
-  })
-})
+/** Of this machine, but in a container: it cannot be looked at. */
+const foreign = { ...identify(), ...container, pid: 7, startTime: '3', nonce: 'n', heartbeat: 1 }
+/** Its pid is alive, but belongs to another process by now. */
+const dead = { ...identify(), pid: process.ppid, startTime: '1', nonce: 'old', heartbeat: 1 }
 
 describe('a second open', { timeout: 60_000 }, () => {
   test('in the same process is refused and names it', async () => {
@@ -183,30 +82,39 @@ describe('a lock left behind', { timeout: 60_000 }, () => {
 
   test('by a process whose pid now belongs to another is taken over at once', async () => {
     await using world = await World.initialised()
-    world.writeLock({
-      ...identify(),
-      pid: process.ppid,
-      startTime: '1',
-      nonce: 'old',
-      heartbeat: 1,
-    })
+    world.writeLock(dead)
     await world.open({ watchMs: 3_600_000 })
     expect(world.readLock().pid).toBe(process.pid)
   })
 
   test('together with a take-over that was killed half-way is taken over', async () => {
     await using world = await World.initialised()
-    const dead = { ...identify(), pid: process.ppid, startTime: '1', nonce: 'old', heartbeat: 1 }
     world.writeLock(dead)
     fs.writeFileSync(`${world.lockPath}.next`, JSON.stringify({ ...dead, nonce: 'next' }))
     await world.open({ watchMs: 3_600_000 })
     expect(fs.readdirSync(world.directory).sort()).toEqual(['lock', 'postgres'])
   })
 
+  test('that a living process is taking over is left to it', async () => {
+    await using world = await World.initialised()
+    await using elsewhere = await World.initialised()
+    world.writeLock(dead)
+    const next = `${world.lockPath}.next`
+    // A true description of a living process.
+    const other = elsewhere.process('open')
+    await other.hear()
+    fs.copyFileSync(elsewhere.lockPath, next)
+    expect(await failureOf(world.open())).toMatchObject({ code: 'DATABASE_LOCKED' })
+    expect(fs.existsSync(next)).toBe(true)
+    await other.kill()
+    await world.open()
+    expect(fs.existsSync(next)).toBe(false)
+  })
+
   test.each([
     {
       what: 'of another container',
-      text: JSON.stringify({ ...holder, ...container, bootId: identify().bootId }),
+      text: JSON.stringify(foreign),
     },
     { what: 'that says nothing', text: '' },
   ])('$what is watched before it is taken', async ({ text }) => {
@@ -220,7 +128,6 @@ describe('a lock left behind', { timeout: 60_000 }, () => {
 
   test('of another container is not taken while its heartbeat moves', async () => {
     await using world = await World.initialised()
-    const foreign = { ...holder, ...container, bootId: identify().bootId }
     let heartbeat = 1
     world.writeLock(foreign)
     const beating = setInterval(() => {
@@ -323,13 +230,7 @@ describe('a process that holds the lock', { timeout: 60_000 }, () => {
 /** Five processes that open the directory at the same moment, while its lock is that of a dead process. */
 function contend(world: World): ReturnType<World['process']>[] {
   if (!fs.existsSync(world.lockPath)) {
-    world.writeLock({
-      ...identify(),
-      pid: process.ppid,
-      startTime: '1',
-      nonce: 'old',
-      heartbeat: 1,
-    })
+    world.writeLock(dead)
   }
   const env = { AT: String(Date.now() + 2_500) }
   return Array.from({ length: 5 }, () => world.process('open', {}, env))
@@ -338,6 +239,6 @@ function contend(world: World): ReturnType<World['process']>[] {
 /** What a take-over does to the file. */
 function seize(world: World): void {
   const next = `${world.lockPath}.next`
-  fs.writeFileSync(next, JSON.stringify({ ...holder, nonce: 'seized' }))
+  fs.writeFileSync(next, JSON.stringify({ ...foreign, nonce: 'seized' }))
   fs.renameSync(next, world.lockPath)
 }

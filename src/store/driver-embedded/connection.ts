@@ -58,9 +58,9 @@ export class Connection {
   }
 
   async #statement<T>(run: () => Promise<T>): Promise<T> {
-    const lost = this.#lock?.lost()
-    if (lost) throw lostError(lost)
     try {
+      const lost = this.#lock?.lost()
+      if (lost) throw lostError(lost)
       return await run()
     } catch (error) {
       throw asDriverError(error)

@@ -27,7 +27,7 @@ export interface LockTiming {
 export const LOCK_TIMING: LockTiming = { heartbeatMs: 2_000, watchMs: 10_000 }
 
 /** Contenders that keep getting in each other's way; each round waits a little longer. */
-const ROUNDS_MAX = 50
+const ROUNDS_MAX = 30
 
 interface Place {
   readonly directory: string
@@ -101,11 +101,10 @@ export class DirectoryLock {
   }
 
   #beat(): void {
-    if (this.#verify() !== null) return
     try {
-      write(this.#descriptor, this.#holder)
+      if (this.#verify() === null) write(this.#descriptor, this.#holder)
     } catch (error) {
-      // A full disk, for one. Others in our namespace still see the process.
+      // A disk that is full or away. Others in our namespace still see the process.
       this.#place.log.warn('the heartbeat of the embedded database could not be written', { error })
     }
   }
@@ -180,12 +179,20 @@ function newHolder(): Holder {
 }
 
 function create(path: string, holder: Holder): number | null {
+  let descriptor: number
   try {
-    const descriptor = fs.openSync(path, 'wx', 0o644)
+    descriptor = fs.openSync(path, 'wx', 0o644)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return null
+    throw error
+  }
+  try {
     write(descriptor, holder)
     return descriptor
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return null
+    // Empty it would be watched by every later open.
+    fs.closeSync(descriptor)
+    fs.rmSync(path, { force: true })
     throw error
   }
 }

@@ -7,7 +7,7 @@ import * as fs from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { Log } from '../../kernel/ports.js'
-import { embeddedFailed, embeddedInProduction } from '../../model/errors.js'
+import { embeddedFailed, embeddedInProduction, PerdureError } from '../../model/errors.js'
 import { Connection } from './connection.js'
 import { EmbeddedDriver } from './driver.js'
 import { initialised, START_PARAMS, stamp } from './initialise.js'
@@ -31,7 +31,19 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDr
     const db = await PGlite.create({ startParams: START_PARAMS })
     return new EmbeddedDriver(new Connection(db, null), description, log)
   }
-  const place = prepare(directory)
+  try {
+    const connection = await openDirectory(directory, options)
+    return new EmbeddedDriver(connection, description, log)
+  } catch (error) {
+    throw PerdureError.is(error) ? error : embeddedFailed(shown(directory), 'opened', error)
+  }
+}
+
+async function openDirectory(directory: string, options: EmbeddedOptions): Promise<Connection> {
+  const { log } = options
+  fs.mkdirSync(directory, { recursive: true })
+  // Two names of one directory must give one lock.
+  const place = fs.realpathSync(directory)
   const lock = await DirectoryLock.acquire({
     directory: shown(directory),
     path: join(place, 'lock'),
@@ -40,9 +52,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDr
   })
   try {
     const cluster = await initialised(place, log)
-    const db = await start(cluster, shown(directory))
+    const db = await PGlite.create({ dataDir: cluster, startParams: START_PARAMS })
     stamp(cluster)
-    return new EmbeddedDriver(new Connection(db, lock), description, log)
+    return new Connection(db, lock)
   } catch (error) {
     lock.release()
     throw error
@@ -54,24 +66,6 @@ export function embeddedBanner(directory: string | null): string {
   const survives =
     directory === null ? 'gone with this process' : 'survives crashes, not power cuts'
   return `embedded in ${shown(directory)} (${survives}; set DATABASE_URL for PostgreSQL)`
-}
-
-/** The real path: two names of one directory must give one lock. */
-function prepare(directory: string): string {
-  try {
-    fs.mkdirSync(directory, { recursive: true })
-    return fs.realpathSync(directory)
-  } catch (error) {
-    throw embeddedFailed(shown(directory), 'created', error)
-  }
-}
-
-async function start(cluster: string, directory: string): Promise<PGlite> {
-  try {
-    return await PGlite.create({ dataDir: cluster, startParams: START_PARAMS })
-  } catch (error) {
-    throw embeddedFailed(directory, 'opened', error)
-  }
 }
 
 function shown(directory: string | null): string {
