@@ -28,7 +28,7 @@ describe('on the embedded database', () => {
     const engine = await open([double, order])
     const run = await engine.start(order, 5, { id: 'o-1' })
     await run.signal('approval', 'ada')
-    expect(await run.result()).toEqual([10, 6, 'ada'])
+    expect(await run.result({ timeout: '10s' })).toEqual([10, 6, 'ada'])
     expect(await engine.get('o-1')).toMatchObject({ status: 'completed', input: 5 })
     expect((await engine.list({ status: 'completed', workflow: order })).items).toHaveLength(1)
     expect((await engine.history('o-1')).items.at(-1)).toMatchObject({ kind: 'run.completed' })

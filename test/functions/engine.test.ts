@@ -1,7 +1,7 @@
 // The public calls, on the real kernel and the store in memory.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Engine } from '../../src/engine/types.js'
 import {
@@ -12,7 +12,7 @@ import {
   typed,
   workflow,
 } from '../../src/index.js'
-import { type Opened, openMemory } from '../../src/open-store.js'
+import { openMemory } from '../../src/open-store.js'
 
 interface Logged {
   readonly lines: string[]
@@ -20,13 +20,13 @@ interface Logged {
 
 async function open<const W extends readonly Definition[]>(
   workflows: W,
-  more: { readonly opened?: Opened; readonly options?: object } = {},
+  kernel: Instead['kernel'] = {},
 ): Promise<Engine<W> & Logged> {
   const lines: string[] = []
   const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
   const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
-  const settings = readEngineOptions({ database: 'memory:', workflows, log, ...more.options }, {})
-  const engine = await composeEngine(settings, { opened: more.opened ?? (await openMemory()) })
+  const settings = readEngineOptions({ database: 'memory:', workflows, log }, {})
+  const engine = await composeEngine(settings, { opened: await openMemory(), kernel })
   onTestFinished(() => engine.close())
   return Object.assign(engine as Engine<W>, { lines })
 }
@@ -577,9 +577,9 @@ describe('close', () => {
 
 describe('a step', () => {
   test('[P18] a caught failure is the same recorded error on a later replay', async () => {
-    const opened = await openMemory()
-    let executions = 0
+    let [passes, executions] = [0, 0]
     const catching = workflow('catching', async (wf) => {
+      passes += 1
       const error = await wf
         .do('charge', () => {
           executions += 1
@@ -589,11 +589,12 @@ describe('a step', () => {
       await wf.waitFor('go')
       return [error.name, error.message]
     })
-    const engine = await open([catching], { opened })
+    const engine = await open([catching], { framesMax: 0 })
     const run = await engine.start(catching)
     await expect.poll(() => run.status()).toBe('waiting')
     await run.signal('go')
-    expect([await run.result(), executions]).toEqual([['RangeError', 'too much'], 1])
+    expect(await run.result()).toEqual(['RangeError', 'too much'])
+    expect([passes, executions]).toEqual([2, 1])
   })
 
   test('is retried as asked, and stopOn ends it by the name of the class', async () => {
