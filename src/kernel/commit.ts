@@ -25,7 +25,7 @@ import type {
   TurnDelta,
   Worker,
 } from './store.js'
-import { StoreRefused } from './store.js'
+import { StoreRefused, StoreUnavailable } from './store.js'
 
 /** Something with a delta to commit. */
 interface Item {
@@ -200,6 +200,11 @@ export class Committer {
       (error: unknown) => {
         if (error instanceof StoreRefused) return this.halve(batch, error)
         if (this.deps.defects.has('assume-committed')) return this.assume(batch)
+        if (!(error instanceof StoreUnavailable)) {
+          ports.log.error('A commit failed in a way that should not occur; it is sent again.', {
+            error,
+          })
+        }
         const wait = Math.min(retryMs * 2, RETRY_MAX_MS)
         ports.clock.after(retryMs, () => this.sendBatch(batch, true, wait))
       },

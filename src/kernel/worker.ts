@@ -113,8 +113,9 @@ export class WorkerHost {
         now: () => this.anchor.now(),
         heard: (now) => this.anchor.heard(now),
         promisePlaces: (most) => {
-          let places = 0
-          while (places < most && this.frames.promise()) places += 1
+          // Half of what is free: starts and children of this process find a place meanwhile.
+          const places = Math.min(most, Math.ceil(this.frames.free / 2))
+          for (let i = 0; i < places; i += 1) this.frames.promise()
           return places
         },
         unpromise: (count) => this.frames.unpromise(count),

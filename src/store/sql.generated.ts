@@ -307,7 +307,7 @@ begin
         foreach at_turn in array just loop applied[at_turn] := phase; end loop;
       end if;
       turn_answers := concat_ws(E'\\x1e', turn_answers, part);
-      spans := concat_ws(',', spans, part_spans);
+      spans := nullif(concat_ws(',', spans, part_spans), '');
       insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
@@ -342,7 +342,7 @@ begin
       select (select count(*) from s), (select count(*) from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
         into starts_picked, starts_stored, part_spans;
       if starts_picked > 0 then
-        spans := concat_ws(',', spans, part_spans);
+        spans := nullif(concat_ws(',', spans, part_spans), '');
         is_whole := starts_stored = starts_picked;
         insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
           select s.uid, 1, case when s.claim then 1 else 0 end, now_at, 0, 0, 'run.created', '', s.meta, s.input
@@ -448,7 +448,7 @@ begin
       from unnest(m_turn, m_to, fates, numbers) with ordinality m (turn, target, fate, no, i)
       left join lateral (select r.uid, r.inbox, r.stop, r.status from runs r where r.uid = m.target limit 1) r on true
       where m.turn = 0;
-    answers := concat_ws(E'\\x1e', answers, part);
+    answers := nullif(concat_ws(E'\\x1e', answers, part), '');
     -- The turns' rows once more: mail of this batch may have come behind them.
     select string_agg(concat_ws(E'\\x1f', 't', t.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\\x1e') into turn_answers
       from unnest(t_uid, applied) with ordinality t (uid, phase, i)
