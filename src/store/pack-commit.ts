@@ -53,8 +53,16 @@ export function packCommit(
   const { resent, feed, feedInto, inTransaction, mailboxMax, suspectFrom } = settings
   return {
     params: [
-      ...[by.id, by.build, pack(names), pack(versions), resent, feed, feedInto, inTransaction],
-      ...[mailboxMax, suspectFrom],
+      by.id,
+      by.build,
+      pack(names),
+      pack(versions),
+      resent,
+      feed,
+      feedInto,
+      inTransaction,
+      mailboxMax,
+      suspectFrom,
       ...turnColumns(sorted.turns.map(({ delta }) => delta)),
       ...entryColumns(sorted.turns.map(({ delta }) => delta)),
       ...starts,
@@ -170,7 +178,12 @@ function messageColumns({ turns, messages }: Sorted): SqlValue[] {
     readonly claim: boolean
   }
   const all: Mail[] = messages.map(({ delta: { to, message, claim } }) => ({
-    ...{ turn: 0, uid: null, workspace: to.workspace, run: to.id, message, claim },
+    turn: 0,
+    uid: null,
+    workspace: to.workspace,
+    run: to.id,
+    message,
+    claim,
   }))
   for (const [at, { delta }] of turns.entries()) {
     for (const { to, message, claim } of delta.messages) {

@@ -253,7 +253,7 @@ begin
             where t.mail = 1 and (t.uid = any (skipped)
               or exists (select 1 from unnest(m_turn, m_to) m (turn, target) where m.turn = t.i and m.target = any (skipped))) loop
           t_mail[at_turn] := 2;
-          answers := concat_ws(E'\\x1e', answers, concat_ws(E'\\x1f', 't', at_turn, 'busy'));
+          answers := nullif(concat_ws(E'\\x1e', answers, concat_ws(E'\\x1f', 't', at_turn, 'busy')), '');
         end loop;
       end if;
       -- The clock again: a message is accepted after its run's row was locked, so times follow numbers.
@@ -306,8 +306,8 @@ begin
       else
         foreach at_turn in array just loop applied[at_turn] := phase; end loop;
       end if;
-      turn_answers := concat_ws(E'\\x1e', turn_answers, part);
-      spans := concat_ws(',', spans, part_spans);
+      turn_answers := nullif(concat_ws(E'\\x1e', turn_answers, part), '');
+      spans := nullif(concat_ws(',', spans, part_spans), '');
       insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
@@ -342,7 +342,11 @@ begin
       select (select count(*) from s), (select count(*) from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
         into starts_picked, starts_stored, part_spans;
       if starts_picked > 0 then
-        spans := concat_ws(',', spans, part_spans);
+        -- New rows are ours: a message to a child of the same delta finds it.
+        if phase = 2 then
+          locked := locked || array(select s.uid from unnest(s_turn, s_uid) s (turn, uid) where applied[s.turn] = phase);
+        end if;
+        spans := nullif(concat_ws(',', spans, part_spans), '');
         is_whole := starts_stored = starts_picked;
         insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
           select s.uid, 1, case when s.claim then 1 else 0 end, now_at, 0, 0, 'run.created', '', s.meta, s.input
@@ -363,7 +367,7 @@ begin
           if part_spans is not null then
             raise exception 'the uid of % is taken', part_spans using errcode = '23505';
           end if;
-          answers := concat_ws(E'\\x1e', answers, part);
+          answers := nullif(concat_ws(E'\\x1e', answers, part), '');
         end if;
       end if;
     end if;
@@ -448,7 +452,7 @@ begin
       from unnest(m_turn, m_to, fates, numbers) with ordinality m (turn, target, fate, no, i)
       left join lateral (select r.uid, r.inbox, r.stop, r.status from runs r where r.uid = m.target limit 1) r on true
       where m.turn = 0;
-    answers := concat_ws(E'\\x1e', answers, part);
+    answers := nullif(concat_ws(E'\\x1e', answers, part), '');
     -- The turns' rows once more: mail of this batch may have come behind them.
     select string_agg(concat_ws(E'\\x1f', 't', t.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\\x1e') into turn_answers
       from unnest(t_uid, applied) with ordinality t (uid, phase, i)
@@ -471,10 +475,10 @@ begin
       left join lateral (select r.owner, r.epoch, r.seq, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
       left join lateral (select j.epoch from journal j where j.uid = t.uid and j.seq = t.seq + t.count limit 1) j on true
       where t.phase = 0 and t.mail < 2;
-    answers := concat_ws(E'\\x1e', answers, part);
+    answers := nullif(concat_ws(E'\\x1e', answers, part), '');
   end if;
 
-  if feed_asked and spans <> '' then
+  if spans is not null then
     if feed_into is null then
       insert into feed (worker, pending, at, ranges) values (by_id, true, now_at, spans) returning id::text into feed_row;
     else
@@ -482,7 +486,7 @@ begin
     end if;
   end if;
 
-  answers := concat_ws(E'\\x1e', turn_answers, answers);
+  answers := nullif(concat_ws(E'\\x1e', turn_answers, answers), '');
   now_ms := ms_v1(now_at);
   return next;
 end $f$;` },
