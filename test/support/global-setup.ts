@@ -1,0 +1,74 @@
+// Starts each real server once per test run and tells the tests where it is, or why it is missing.
+
+import { writeFileSync } from 'node:fs'
+import type { TestProject } from 'vitest/node'
+import { providePostgres } from './servers.mjs'
+
+export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory'
+
+/** `skip` is the reason and `enable` the command that would make it run; both null when it runs. */
+export interface Database {
+  readonly name: DatabaseName
+  /** As `database` of createEngine; null for the store in memory, and when skipped. */
+  readonly url: string | null
+  readonly skip: string | null
+  readonly enable: string | null
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    databases: readonly Database[]
+    fast: boolean
+  }
+}
+
+type Server = Awaited<ReturnType<typeof providePostgres>>
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const fast = process.env.PERDURE_TEST_FAST === '1'
+  const servers: Server[] = []
+  const stop = async () => {
+    await Promise.all(servers.map((server) => server.stop()))
+  }
+  const databases: Database[] = [
+    ...(await Promise.all([open(15, fast, servers), open(18, fast, servers)])),
+    { name: 'pglite', url: 'memory:', skip: null, enable: null },
+    { name: 'memory', url: null, skip: null, enable: null },
+  ]
+  // For the table that scripts/test.mjs prints at the end.
+  const report = process.env.PERDURE_TEST_DATABASES
+  if (report) writeFileSync(report, JSON.stringify(databases))
+  try {
+    checkRequired(databases)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  project.provide('databases', databases)
+  project.provide('fast', fast)
+  return stop
+}
+
+async function open(version: 15 | 18, fast: boolean, servers: Server[]): Promise<Database> {
+  const name = `postgres${version}` as const
+  if (fast) return { name, url: null, skip: 'left out by --fast', enable: 'npm test' }
+  try {
+    const server = await providePostgres({ version })
+    servers.push(server)
+    return { name, url: server.url, skip: null, enable: null }
+  } catch (error) {
+    const enable = `TEST_DATABASE_URL_${version}=postgresql://… npm test (or: npm install --include=optional)`
+    return { name, url: null, skip: (error as Error).message, enable }
+  }
+}
+
+/** REQUIRE=postgres15,postgres18 turns a skip into a failure. */
+function checkRequired(databases: readonly Database[]): void {
+  const required = process.env.REQUIRE?.split(',').filter(Boolean) ?? []
+  const missing = required.flatMap((name) => {
+    const database = databases.find((candidate) => candidate.name === name)
+    if (database && database.skip === null) return []
+    return [`${name} (${database?.skip ?? 'not a name of a database'})`]
+  })
+  if (missing.length > 0) throw new Error(`REQUIRE asks for what is missing: ${missing.join(', ')}`)
+}
