@@ -1,10 +1,10 @@
 // Events: what listeners hear, after the commit. At least once somewhere: what a process has committed and not
 // delivered when it dies is inherited by whoever reaps it.
 
-import type { Entry } from '../model/run.js'
+import type { Entry, Instant } from '../model/run.js'
 import type { KernelEvent } from './api.js'
 import type { Ports } from './ports.js'
-import type { FeedEntry, Store } from './store.js'
+import type { FeedEntry, NewRun, Store } from './store.js'
 
 type RunName = KernelEvent['run']
 
@@ -33,6 +33,13 @@ export class Events {
     for (const entry of entries) {
       this.emit({ id: `${run.uid}:${entry.seq}`, run, kind: 'entry', entry })
     }
+  }
+
+  created(run: NewRun, at: Instant): void {
+    const { uid, id, workspace, definition, order, input: payload } = run
+    const meta = order ? { order } : null
+    const entry = { kind: 'run.created', name: '', occurrence: 0, attempt: 0 } as const
+    this.entries({ uid, id, workspace, definition }, [{ ...entry, seq: 1, at, meta, payload }])
   }
 
   inherited(entries: readonly FeedEntry[], feedIds: readonly number[]): void {

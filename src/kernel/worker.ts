@@ -204,6 +204,7 @@ export class WorkerHost {
       }
     }
     if (promised > 0) this.frames.unpromise(promised)
+    for (const { run } of started(deltas, committed)) this.events.created(run, committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
     // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
     queueMicrotask(() => {
@@ -226,11 +227,8 @@ export class WorkerHost {
   }
 
   private begin(deltas: readonly Delta[], committed: Committed): void {
-    for (const [i, delta] of deltas.entries()) {
-      if (committed.answers[i]?.kind !== 'done') continue
-      const starts: readonly StartDelta[] =
-        delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
-      for (const start of starts) if (start.claim) this.executor.begin(start.run, committed.now)
+    for (const { run, claim } of started(deltas, committed)) {
+      if (claim) this.executor.begin(run, committed.now)
     }
   }
 
@@ -422,6 +420,14 @@ export class WorkerHost {
     }
     this.executor.take([row])
   }
+}
+
+/** The runs that this commit has started, children included. */
+function started(deltas: readonly Delta[], committed: Committed): readonly StartDelta[] {
+  return deltas.flatMap((delta, i) => {
+    if (committed.answers[i]?.kind !== 'done') return []
+    return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
+  })
 }
 
 function claims(delta: Delta): number {
