@@ -254,6 +254,7 @@ export class Frame {
   /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
   pump(): void {
     if (this.state !== 'active' || this.settling || this.closing || !this.live || this.end) return
+    if (this.leaving) return
     const stop = this.stop ?? this.reasonToStop()
     if (stop) return this.pumpStop(stop)
     if (this.body) return this.finish(endOf(this.body))
@@ -262,6 +263,11 @@ export class Frame {
     this.startWhatCan()
     if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this)
     this.arm()
+  }
+
+  /** It is being parked or given back: what happens now is for the next turn, which may be another worker's. */
+  private get leaving(): boolean {
+    return this.inFlight !== null && this.inFlight.delta.next.kind !== 'go'
   }
 
   private lookForOutcome(): Outcome | null {

@@ -73,7 +73,8 @@ interface Pending {
 
 const realImmediate = setImmediate
 const quiet = (): Promise<void> => new Promise((resolve) => realImmediate(resolve))
-const SHOWN = 60
+/** How many of the last events are remembered. */
+export const shown = { events: 60 }
 
 export class Scheduler {
   readonly rng: Rng
@@ -109,7 +110,7 @@ export class Scheduler {
 
   note(text: string): void {
     this.last.push(`${Math.round(this.now)} ${text}`)
-    if (this.last.length > SHOWN) this.last.shift()
+    if (this.last.length > shown.events) this.last.shift()
   }
 
   /** Lets things happen until `until()` holds, virtual `deadline` has come, or nothing can happen. */
