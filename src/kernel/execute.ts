@@ -151,6 +151,7 @@ export class Executor {
     const program = this.program(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
+    for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)
