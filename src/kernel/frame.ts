@@ -22,8 +22,8 @@ import {
 } from '../model/limits.js'
 import { Failure, type Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts, Stored } from '../model/run.js'
-import { answerAsk, askEntry, outcomeEntry, stepOutcome } from './answers.js'
-import { type Ask, type ChildAsk, dueOf, type StepAsk } from './asks.js'
+import { answerAsk, askEntry, outcomeEntry, recordOutcome, stepOutcome } from './answers.js'
+import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
 import type { Difference } from './divergence.js'
 import { type End, endFact, endMessages, type StopCause } from './ending.js'
@@ -80,8 +80,8 @@ export class Frame {
   private readonly counts = new Map<string, number>()
   private readonly ready: Outcome[] = []
   private asked: Ask[] = []
-  /** Steps that were asked for and have no entry yet, in order. */
-  private unwritten: StepAsk[] = []
+  /** Steps and records that were asked for and have no entry yet, in order. */
+  private unwritten: (StepAsk | RecordAsk)[] = []
   private live = false
   private settling = false
   private lookAgain = true
@@ -221,6 +221,9 @@ export class Frame {
     this.asked = []
     if (step.kind === 'live') {
       this.live = true
+      for (const ask of this.open.values()) {
+        if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+      }
       return this.admit(step.fresh)
     }
     if (this.deps.defects.has('start-while-replaying')) this.startWhatCan()
@@ -237,11 +240,9 @@ export class Frame {
     for (const ask of asked) {
       this.open.set(keyOf(ask.name, ask.occurrence), ask)
       this.lookAgain = true
-      if (ask.kind === 'step') this.unwritten.push(ask)
-      else if (ask.kind === 'record') {
-        const { value: payload } = ask.effect
-        this.ready.push({ ask, kind: 'record', attempt: 0, payload, meta: null, final: true })
-      } else {
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+      if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
+      else {
         this.writeAsks()
         if (ask.kind === 'child') this.startChild(ask)
         else this.append(askEntry(ask))
@@ -309,7 +310,7 @@ export class Frame {
   /** Writes down an outcome, behind the questions that were asked before it. */
   record(outcome: Outcome): NewEntry {
     const { ask, message, notBefore } = outcome
-    // A step that is the only unwritten question needs no entry for having been asked (replay.ts).
+    // A step or record that is the only unwritten question needs no entry for having been asked (replay.ts).
     if (this.unwritten.length === 1 && this.unwritten[0] === ask) this.unwritten = []
     else this.writeAsks()
     ask.journaled = true

@@ -1,9 +1,9 @@
 // What a stored journal says about the questions of a run, in the form in which a turn needs it. Pure.
 //
-// A journal is asks and outcomes. An outcome of a step that stands without a `step.asked` was asked for directly
-// before it: the only question of its window. The script is the list of windows: what the body must ask, in
-// order, and the outcome that is delivered then. Entries that are no news to the body (a failure that is tried
-// again, a mark) shape the state of their question and are not in the script.
+// A journal is asks and outcomes. An outcome of a step or a record that stands without a `step.asked` was asked
+// for directly before it: the only question of its window. The script is the list of windows: what the body must
+// ask, in order, and the outcome that is delivered then. Entries that are no news to the body (a failure that is
+// tried again, a mark) shape the state of their question and are not in the script.
 //
 // Invariants
 //   R1. Outcomes are delivered in the order of their numbers, one at a time.
@@ -12,6 +12,7 @@
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind, Instant } from '../model/run.js'
+import { RECORD } from './asks.js'
 
 export type AskKind = 'step' | 'timer' | 'wait' | 'child' | 'record'
 
@@ -111,8 +112,9 @@ function newHistory(): AskHistory {
   return { attempts: 0, retryAt: null, manual: false, dueAt: null, childUid: null, seq: 0 }
 }
 
-function recordedAsk(entry: Entry, kind: AskKind): RecordedAsk {
+function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   const target = entry.meta?.target ?? null
+  const kind = asked === 'step' && target === RECORD ? 'record' : asked
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 

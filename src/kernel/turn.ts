@@ -2,7 +2,7 @@
 
 import type { ChildOrder, Due, Effect, Failure, StepOrder, Turn, Wish } from '../model/program.js'
 import type { Instant, Message, RunFacts, Stored } from '../model/run.js'
-import type { Ask } from './asks.js'
+import { type Ask, RECORD } from './asks.js'
 
 /** A question before the frame has given it its place. */
 type Question =
@@ -90,6 +90,6 @@ function newAsk(
       return { ...base, kind: 'child', target: order.definition, order, ...fresh }
     }
     case 'record':
-      return { ...base, kind: 'record', target: '', effect: question.effect }
+      return { ...base, kind: 'record', target: RECORD, effect: question.effect }
   }
 }
