@@ -610,6 +610,7 @@ export class Frame {
     this.deps.committed(this, entries, next)
     if (next.kind !== 'go') return
     if (inbox > this.mail.seen) this.deps.load(this)
+    if (this.end) this.deps.submit(this)
     this.pump()
   }
 }
