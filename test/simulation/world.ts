@@ -146,6 +146,7 @@ export class World implements Witness {
         process.kernel = kernel
         process.host = (kernel as unknown as { readonly host: WorkerHost }).host
         kernel.on((event) => this.hear(process, event))
+        this.completeCode(process)
       },
       () => {
         this.end(process)
@@ -190,9 +191,12 @@ export class World implements Witness {
     for (const process of this.processes) {
       if (process.life.heldUntil > this.scheduler.now) process.life.heldUntil = this.scheduler.now
     }
-    if (!this.options.split) return
-    // From here on every process has all the code.
-    for (const process of this.open) if (process.definitions.length === 1) this.close(process)
+    for (const process of this.open) this.completeCode(process)
+  }
+
+  /** Once healed, every process has all the code. */
+  private completeCode(process: Process): void {
+    if (this.healed && process.definitions.length === 1) this.close(process)
   }
 
   private end(process: Process): void {
