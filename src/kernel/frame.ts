@@ -153,6 +153,7 @@ export class Frame {
     return this.aborter.signal
   }
 
+  /** For what is written down: never before the last answer. What is due is decided by the clock itself. */
   clock(): Instant {
     return Math.max(this.deps.now(), this.nowAt)
   }
@@ -273,7 +274,7 @@ export class Frame {
 
   private lookForOutcome(): Outcome | null {
     if (!this.lookAgain && !this.mail.fresh) return null
-    const outcome = look(this.open.values(), this.mail, this.clock())
+    const outcome = look(this.open.values(), this.mail, this.deps.now())
     this.lookAgain = outcome !== null
     this.mail.fresh = false
     return outcome
@@ -353,7 +354,7 @@ export class Frame {
   /** Neither under way nor waiting for its retry. */
   private isNext(ask: StepAsk | ChildAsk): boolean {
     if (ask.kind === 'step' ? ask.running : ask.uid) return false
-    return ask.retryAt === null || ask.retryAt <= this.clock()
+    return ask.retryAt === null || ask.retryAt <= this.deps.now()
   }
 
   private startStep(ask: StepAsk): void {
@@ -419,7 +420,7 @@ export class Frame {
     this.offTimer?.()
     this.offTimer = null
     if (this.open.size === 0) return this.awaitForeign()
-    const now = this.clock()
+    const now = this.deps.now()
     const due = this.nextDue()
     const [oldest] = this.unwritten
     const show = oldest ? oldest.askedAt + this.deps.askShownAfterMs : null
@@ -427,7 +428,7 @@ export class Frame {
     if (at === null) return
     this.offTimer = this.deps.ports.clock.after(Math.max(1, at - now), () => {
       this.lookAgain = true
-      if (show !== null && this.clock() >= show) this.writeAsks()
+      if (show !== null && this.deps.now() >= show) this.writeAsks()
       this.pump()
     })
   }
@@ -462,7 +463,7 @@ export class Frame {
     if (cancel) {
       const reason = cancel.meta?.reason ?? ''
       this.stop = { kind: 'cancel', reason, inside: false, message: cancel }
-    } else if (deadlineAt !== null && this.clock() >= deadlineAt) {
+    } else if (deadlineAt !== null && this.deps.now() >= deadlineAt) {
       this.stop = { kind: 'deadline', deadlineAt }
     }
     return this.stop

@@ -407,6 +407,7 @@ export class WorkerHost {
     const { run, epoch, attempt } = frame
     this.frames.remove(frame)
     if (!reload) return this.claimer.roomAgain()
+    this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
     const row = {
