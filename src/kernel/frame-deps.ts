@@ -32,6 +32,9 @@ export interface FrameDeps {
   submit(frame: Frame): void
   /** There are messages above what it has seen. */
   load(frame: Frame): void
+  /** Somebody listens: what a transaction commits goes to the feed until it is delivered. */
+  feed(): boolean
+  delivered(feedId: number): void
   committed(frame: Frame, entries: readonly Entry[], next: Next): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(frame: Frame, reload: boolean): void

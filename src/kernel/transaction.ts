@@ -28,7 +28,7 @@ export function closeTransaction(
   frame.inFlight = { delta, parts }
   const closing = { frame, outcome, entry, parts, delta }
   deps.ports.fault('transaction.close')
-  transaction.close(delta).then(
+  transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
     (error: unknown) => unknown(closing, error),
   )
@@ -45,7 +45,13 @@ interface Closing {
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') return applied(closing, answer.inbox)
+  if (answer?.kind === 'done') {
+    applied(closing, answer.inbox)
+    if (committed.feedId !== null && closing.frame.state === 'active') {
+      closing.frame.deps.delivered(committed.feedId)
+    }
+    return
+  }
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }

@@ -205,7 +205,10 @@ export class WorkerHost {
     }
     if (promised > 0) this.frames.unpromise(promised)
     for (const { run } of started(deltas, committed)) this.events.created(run, committed.now)
-    if (committed.feedId !== null) this.events.done([committed.feedId])
+    // What nobody here can tell any more stays in the feed, for whoever inherits it.
+    if (committed.feedId !== null && this.canTell(deltas, committed)) {
+      this.events.done([committed.feedId])
+    }
     // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
     queueMicrotask(() => {
       this.handOver(inHand)
@@ -213,6 +216,20 @@ export class WorkerHost {
       this.begin(deltas, committed)
       this.hint(deltas, committed)
     })
+  }
+
+  private canTell(deltas: readonly Delta[], committed: Committed): boolean {
+    return deltas.every((delta, i) => {
+      if (delta.kind !== 'turn' || committed.answers[i]?.kind !== 'done') return true
+      return this.speakerOf(delta) !== null
+    })
+  }
+
+  /** The frame that waits for the answer to this delta. */
+  private speakerOf({ fence }: TurnDelta): Frame | null {
+    const frame = this.frames.active.get(fence.uid)
+    const sent = frame?.inFlight?.delta.fence
+    return frame && sent?.seq === fence.seq && sent.epoch === fence.epoch ? frame : null
   }
 
   /** Messages of our own to runs that are here reach them without a question to the database. */
@@ -253,8 +270,8 @@ export class WorkerHost {
   }
 
   private turnAnswered(delta: TurnDelta, answer: Answer): void {
-    const frame = this.frames.active.get(delta.fence.uid)
-    if (!frame || frame.inFlight?.delta.fence.seq !== delta.fence.seq) return
+    const frame = this.speakerOf(delta)
+    if (!frame) return
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
       const inbox = frame.mail.seen
@@ -360,6 +377,8 @@ export class WorkerHost {
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
+      feed: () => this.events.heard,
+      delivered: (feedId) => this.events.done([feedId]),
       committed: (frame, entries, next) => this.turnCommitted(frame, entries, next),
       lost: (frame, reload) => this.turnLost(frame, reload),
       spokeWhileParked: ({ run }, name) =>
