@@ -102,9 +102,10 @@ export class FaultyStore implements Store {
     const inner = await this.call('open', () => this.world.memory.open(by, limitMs))
     const transaction: StepTransaction = {
       query: (sql, params) => inner.query(sql, params),
-      close: (delta) => {
+      close: (delta, options) => {
         this.transactions.delete(transaction)
-        return this.call(`close ${labelOf(delta)}`, () => this.closeTransaction(by, inner, delta))
+        const apply = () => this.closeTransaction(by, delta, () => inner.close(delta, options))
+        return this.call(`close ${labelOf(delta)}`, apply)
       },
       rollback: async () => {
         this.transactions.delete(transaction)
@@ -117,8 +118,8 @@ export class FaultyStore implements Store {
 
   private async closeTransaction(
     by: Worker,
-    inner: StepTransaction,
     delta: TurnDelta,
+    close: () => Promise<Committed>,
   ): Promise<Committed> {
     const { scheduler } = this.world
     if (JSON.stringify(delta).includes(POISON)) throw new StoreRefused('poison', '22P05')
@@ -126,8 +127,7 @@ export class FaultyStore implements Store {
       const now = this.world.dbNow()
       return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null }
     }
-    const closing = inner.close(delta)
-    const committed = await closing
+    const committed = await close()
     this.world.changed({ method: 'close', by, deltas: [delta], answers: committed.answers })
     return committed
   }
