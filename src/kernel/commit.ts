@@ -31,6 +31,8 @@ import { StoreRefused } from './store.js'
 interface Item {
   readonly delta: Delta
   readonly bytes: number
+  /** An earlier sending may have stored it: busy is no answer to that. */
+  readonly resent?: boolean
   answered(answer: Answer, committed: Committed): void
   refused(error: StoreRefused): void
 }
@@ -133,7 +135,8 @@ export class Committer {
       if (batch.length === 0) break
       this.inFlight += 1
       for (const item of batch) this.engage(item.delta, true)
-      this.sendBatch(batch, false, RETRY_MIN_MS)
+      const resent = batch.some((item) => item.resent)
+      this.sendBatch(batch, resent, RETRY_MIN_MS)
     }
     if (this.isIdle()) for (const resolve of this.idle.splice(0)) resolve()
   }
@@ -195,7 +198,7 @@ export class Committer {
     store.commit(this.deps.worker(), deltas, { resent, feed: this.deps.feed() }).then(
       (committed) => {
         ports.fault('commit.after')
-        this.answered(batch, committed)
+        this.answered(batch, committed, resent)
       },
       (error: unknown) => {
         if (error instanceof StoreRefused) return this.halve(batch, error)
@@ -206,7 +209,7 @@ export class Committer {
     )
   }
 
-  private answered(batch: readonly Item[], committed: Committed): void {
+  private answered(batch: readonly Item[], committed: Committed, resent: boolean): void {
     this.deps.committed(
       batch.map((item) => item.delta),
       committed,
@@ -215,7 +218,7 @@ export class Committer {
       const answer = committed.answers[i]
       if (!answer) continue
       this.count(answer)
-      if (answer.kind === 'busy') this.again.push(item)
+      if (answer.kind === 'busy') this.again.push({ ...item, resent })
       else item.answered(answer, committed)
     }
     this.done(batch)
@@ -245,7 +248,7 @@ export class Committer {
       const uid = item.delta.kind === 'turn' ? item.delta.fence.uid : ('' as Uid)
       return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
     })
-    this.answered(batch, { now: 0, answers, claimed: [], feedId: null })
+    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, false)
   }
 
   private done(batch: readonly Item[]): void {
