@@ -14,6 +14,7 @@ import type { Uid } from '../model/ids.js'
 import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
+import type { RunName } from './events.js'
 import type { Ports } from './ports.js'
 import type {
   Answer,
@@ -39,7 +40,7 @@ interface Item {
 
 /** A run that says what it has to say when it is asked. */
 export interface Speaker {
-  readonly run: { readonly uid: Uid }
+  readonly run: RunName
   takeDelta(): TurnDelta | null
 }
 
@@ -56,7 +57,7 @@ export interface CommitterDeps {
   grant(delta: Delta): Delta
   /** Before the answers are told, in the order of the commit. */
   committed(deltas: readonly Delta[], committed: Committed): void
-  turnAnswered(delta: TurnDelta, answer: Answer): void
+  turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -154,9 +155,10 @@ export class Committer {
     for (const uid of [...this.speakers.keys()]) {
       if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
       if (this.engaged.has(uid)) continue
-      const delta = this.speakers.get(uid)?.takeDelta()
+      const speaker = this.speakers.get(uid)
+      const delta = speaker?.takeDelta()
       this.speakers.delete(uid)
-      if (delta) add(this.turnItem(delta))
+      if (speaker && delta) add(this.turnItem(delta, speaker.run))
     }
     for (const queue of [this.again, this.messages, this.starts]) {
       let taken = 0
@@ -170,12 +172,12 @@ export class Committer {
     return batch
   }
 
-  private turnItem(taken: TurnDelta): Item {
+  private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
     return {
       delta,
       bytes: bytesOf(delta),
-      answered: (answer) => this.deps.turnAnswered(delta, answer),
+      answered: (answer) => this.deps.turnAnswered(delta, answer, run),
       refused: (error) => this.deps.turnRefused(delta, error),
     }
   }

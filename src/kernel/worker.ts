@@ -14,7 +14,7 @@ import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
-import { Events } from './events.js'
+import { Events, type RunName } from './events.js'
 import { Executor } from './execute.js'
 import type { Frame } from './frame.js'
 import type { FrameDeps } from './frame-deps.js'
@@ -94,7 +94,7 @@ export class WorkerHost {
       feed: () => this.events.heard,
       grant: (delta) => this.grant(delta),
       committed: (deltas, committed) => this.committed(deltas, committed),
-      turnAnswered: (delta, answer) => this.turnAnswered(delta, answer),
+      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
@@ -205,23 +205,13 @@ export class WorkerHost {
     }
     if (promised > 0) this.frames.unpromise(promised)
     for (const { run } of started(deltas, committed)) this.events.created(run, committed.now)
-    // What nobody here can tell any more stays in the feed, for whoever inherits it.
-    if (committed.feedId !== null && this.canTell(deltas, committed)) {
-      this.events.done([committed.feedId])
-    }
+    if (committed.feedId !== null) this.events.done([committed.feedId])
     // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
     queueMicrotask(() => {
       this.handOver(inHand)
       this.executor.take(committed.claimed, inHand)
       this.begin(deltas, committed)
       this.hint(deltas, committed)
-    })
-  }
-
-  private canTell(deltas: readonly Delta[], committed: Committed): boolean {
-    return deltas.every((delta, i) => {
-      if (delta.kind !== 'turn' || committed.answers[i]?.kind !== 'done') return true
-      return this.speakerOf(delta) !== null
     })
   }
 
@@ -269,9 +259,13 @@ export class WorkerHost {
     if (ended) hints.publish({ kind: 'ended' })
   }
 
-  private turnAnswered(delta: TurnDelta, answer: Answer): void {
+  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
     const frame = this.speakerOf(delta)
-    if (!frame) return
+    if (!frame) {
+      // The run has gone on without this frame; what it has stored is told all the same.
+      if (answer.kind === 'done') this.events.entries(run, numbered(delta))
+      return
+    }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
       const inbox = frame.mail.seen
@@ -448,6 +442,10 @@ function started(deltas: readonly Delta[], committed: Committed): readonly Start
     if (committed.answers[i]?.kind !== 'done') return []
     return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
   })
+}
+
+function numbered({ fence, entries }: TurnDelta): readonly Entry[] {
+  return entries.map((entry, i) => ({ ...entry, seq: fence.seq + i + 1 }))
 }
 
 function claims(delta: Delta): number {
