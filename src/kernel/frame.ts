@@ -34,7 +34,7 @@ import { Outgoing, type Parts } from './outgoing.js'
 import { keyOf } from './replay.js'
 import { Replayer } from './replayer.js'
 import type { Answer, Next, TurnDelta } from './store.js'
-import { closeTransaction } from './transaction.js'
+import { closeTransaction, rollBack } from './transaction.js'
 import { makeTurn } from './turn.js'
 
 type Settled = { readonly output: Stored } | { readonly failure: Failure }
@@ -473,7 +473,7 @@ export class Frame {
   private pumpStop(cause: StopCause): void {
     const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
     for (const outcome of this.ready.splice(0)) {
-      if (outcome.transaction) void outcome.transaction.rollback()
+      if (outcome.transaction) rollBack(outcome.transaction)
       else this.record(outcome)
     }
     if (!this.stopping.aborted) {
@@ -490,6 +490,7 @@ export class Frame {
 
   private finish(end: End): void {
     this.quieten()
+    this.dropReady()
     this.end = end
     this.giveUpSteps(runFinished(this.run.id, 'over'))
     const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
@@ -509,6 +510,11 @@ export class Frame {
     }
   }
 
+  /** What has finished and will not be recorded keeps no transaction open. */
+  private dropReady(): void {
+    for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
+  }
+
   private quieten(): void {
     this.offTimer?.()
     this.offForeign?.()
@@ -524,6 +530,7 @@ export class Frame {
   forget(): void {
     this.state = 'gone'
     this.quieten()
+    this.dropReady()
   }
 
   /** Another has the run, or will have: nothing of this frame counts any more. */

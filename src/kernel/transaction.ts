@@ -34,6 +34,11 @@ export function closeTransaction(
   )
 }
 
+/** A connection that is gone has taken its transaction with it. */
+export function rollBack(transaction: StepTransaction): void {
+  transaction.rollback().catch(() => {})
+}
+
 interface Closing {
   readonly frame: Frame
   readonly outcome: Outcome
