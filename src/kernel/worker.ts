@@ -165,6 +165,8 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
+    // What has not begun here is free again when this worker leaves.
+    this.executor.loading.clear()
     const { clock } = this.options.ports
     for (const frame of this.frames.active.values()) frame.handOver()
     await new Promise<void>((resolve) => {
@@ -209,8 +211,10 @@ export class WorkerHost {
     // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
     queueMicrotask(() => {
       this.handOver(inHand)
-      this.executor.take(committed.claimed, inHand)
-      this.begin(deltas, committed)
+      if (!this.closing) {
+        this.executor.take(committed.claimed, inHand)
+        this.begin(deltas, committed)
+      }
       this.hint(deltas, committed)
     })
   }
@@ -285,7 +289,7 @@ export class WorkerHost {
         }
         continue
       }
-      if (this.executor.loading.has(uid)) continue
+      if (this.executor.loading.has(uid) || this.closing) continue
       strangers.set(uid, row)
       if (this.strangers.get(uid)?.epoch !== epoch || this.defects.has('no-adoption')) continue
       this.counters['worker.adopted'] += 1
@@ -419,7 +423,7 @@ export class WorkerHost {
   private turnLost(frame: Frame, reload: boolean): void {
     const { run, epoch, attempt } = frame
     this.frames.remove(frame)
-    if (!reload) return this.claimer.roomAgain()
+    if (!reload || this.closing) return this.claimer.roomAgain()
     this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
