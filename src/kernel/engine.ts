@@ -93,7 +93,7 @@ class KernelHost implements Kernel {
     if ((await this.store.reopen(chain)) === 'changed') {
       throw attemptChanged(to.id, view.attempt, view.attempt + 1)
     }
-    this.host.reopened()
+    this.host.madeDue()
   }
 
   result(to: Address, signal: AbortSignal | null): Promise<Settled> {

@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
 import type { Ports } from './ports.js'
-import type { Fence, NewRun, Next } from './store.js'
+import type { Committed, Fence, NewRun, Next, TurnDelta } from './store.js'
 
 export interface FrameDeps {
   readonly ports: Ports
@@ -34,7 +34,8 @@ export interface FrameDeps {
   load(frame: Frame): void
   /** Somebody listens: what a transaction commits goes to the feed until it is delivered. */
   feed(): boolean
-  delivered(feedId: number): void
+  /** A transaction has stored this; null: its answer was lost. */
+  closed(delta: TurnDelta, committed: Committed | null): void
   committed(frame: Frame, entries: readonly Entry[], next: Next): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(frame: Frame, reload: boolean): void

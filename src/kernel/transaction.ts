@@ -50,20 +50,15 @@ interface Closing {
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') {
-    applied(closing, answer.inbox)
-    if (committed.feedId !== null && closing.frame.state === 'active') {
-      closing.frame.deps.delivered(committed.feedId)
-    }
-    return
-  }
+  if (answer?.kind === 'done') return applied(closing, answer.inbox, committed)
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }
 
-function applied(closing: Closing, inbox: number): void {
+function applied(closing: Closing, inbox: number, committed: Committed | null): void {
   const { frame, delta, entry, outcome } = closing
   if (frame.state !== 'active') return
+  frame.deps.closed(delta, committed)
   frame.inFlight = null
   frame.closing = false
   const entries = frame.out.stored(delta.entries)
@@ -107,7 +102,7 @@ function unknown(closing: Closing, error: unknown): void {
   const lastSeq = delta.fence.seq + delta.entries.length
   frame.deps.resolve(delta.fence, lastSeq).then(
     (fate) => {
-      if (fate === 'applied') applied(closing, 0)
+      if (fate === 'applied') applied(closing, 0, null)
       else if (fate === 'absent') again(closing)
       else gone(closing, false)
     },

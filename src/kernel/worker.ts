@@ -150,7 +150,7 @@ export class WorkerHost {
   }
 
   /** Something was made due past the committer. */
-  reopened(): void {
+  madeDue(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
   }
@@ -376,7 +376,7 @@ export class WorkerHost {
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
       feed: () => this.events.heard,
-      delivered: (feedId) => this.events.done([feedId]),
+      closed: (delta, committed) => this.transactionClosed(delta, committed),
       committed: (frame, entries, next) => this.turnCommitted(frame, entries, next),
       lost: (frame, reload) => this.turnLost(frame, reload),
       spokeWhileParked: ({ run }, name) =>
@@ -418,6 +418,15 @@ export class WorkerHost {
       this.results.ended({ workspace, id, uid, status, payload: last.payload, reason })
     }
     this.claimer.roomAgain()
+  }
+
+  /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
+  private transactionClosed({ starts }: TurnDelta, committed: Committed | null): void {
+    if (committed) this.anchor.heard(committed.now)
+    for (const { run } of starts) this.events.created(run, committed?.now ?? this.anchor.now())
+    const feedId = committed?.feedId ?? null
+    if (feedId !== null) this.events.done([feedId])
+    if (starts.length > 0) this.madeDue()
   }
 
   private turnLost(frame: Frame, reload: boolean): void {
