@@ -146,7 +146,8 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
 
 /**
  * Re-opening forgets the failure that ended the run and everything that was asked after it; outcomes of questions
- * asked before it stay. A run whose body threw by itself forgets only its end.
+ * asked before it stay. A run whose body threw by itself forgets only its end. Children that were open were told to
+ * stop by that end: they are started anew, except the one that was re-opened with the run.
  */
 function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory>): Entry[] {
   let kept: Entry[] = []
@@ -156,13 +157,19 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
       continue
     }
     kept = kept.filter((e) => e.kind !== 'run.failed')
-    const { name, occurrence } = entry.meta ?? {}
-    if (name === undefined || occurrence === undefined) continue
+    const { name, occurrence, uid } = entry.meta ?? {}
+    if (name === undefined || occurrence === undefined) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
     const key = keyOf(name, occurrence)
     const failedAt = kept.findLastIndex(
       (e) => isFinalFailure(e) && keyOf(e.name, e.occurrence) === key,
     )
-    if (failedAt < 0) continue
+    if (failedAt < 0) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
     const failed = kept[failedAt]
     const before = kept.slice(0, failedAt)
     const askedBefore = new Set(before.map((e) => keyOf(e.name, e.occurrence)))
@@ -183,8 +190,19 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
         payload: null,
       })
     }
+    kept = withoutStopped(kept, uid ?? null)
   }
   return kept
+}
+
+/** The questions of open children stay, the children are forgotten. */
+function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
+  const ended = new Set(kept.flatMap((e) => (e.kind === 'child.ended' ? [e.meta?.uid] : [])))
+  return kept.map((entry) => {
+    const { uid, ...rest } = entry.meta ?? {}
+    const stays = entry.kind !== 'child.started' || ended.has(uid) || uid === reopened
+    return stays ? entry : { ...entry, meta: rest }
+  })
 }
 
 function isFinalFailure(entry: Entry): boolean {
