@@ -55,6 +55,8 @@ export interface CommitterDeps {
   feed(): boolean
   /** Lets the deltas of this batch take the runs that they make runnable. */
   grant(delta: Delta): Delta
+  /** It will never be stored: the places that it was granted are free. */
+  ungrant(delta: Delta): void
   /** Before the answers are told, in the order of the commit. */
   committed(deltas: readonly Delta[], committed: Committed): void
   turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
@@ -235,6 +237,7 @@ export class Committer {
   private halve(batch: readonly Item[], error: StoreRefused): void {
     const [only] = batch
     if (batch.length === 1 && only) {
+      this.deps.ungrant(only.delta)
       only.refused(error)
       return this.done(batch)
     }

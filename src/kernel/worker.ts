@@ -93,6 +93,7 @@ export class WorkerHost {
       worker: () => this.lease.worker,
       feed: () => this.events.heard,
       grant: (delta) => this.grant(delta),
+      ungrant: (delta) => this.frames.unpromise(claims(delta)),
       committed: (deltas, committed) => this.committed(deltas, committed),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       turnRefused: (delta, error) => {
