@@ -12,6 +12,8 @@ export interface WakeDeps {
   readonly frames: Frames
   readonly executor: Executor
   readonly hints: Hints
+  /** Nothing begins here any more. */
+  closing(): boolean
   /** Other processes are there to be told. */
   others(): boolean
   /** Something may be due for us. */
@@ -31,13 +33,14 @@ export function createdEntry(run: NewRun, at: Instant): NewEntry {
 export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
   const inHand = sent(deltas, committed)
   deliver(deps, inHand)
-  deps.executor.take(committed.claimed, inHand)
+  const closing = deps.closing()
+  if (!closing) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
     const answer = committed.answers[i]
     if (answer?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
       if (!answer.repeated) deps.started(start.run, committed.now)
-      if (start.claim) deps.executor.begin(start.run, committed.now)
+      if (start.claim && !closing) deps.executor.begin(start.run, committed.now)
     }
   }
   hint(deps, deltas, committed)
