@@ -36,10 +36,9 @@ export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Commit
   const closing = deps.closing()
   if (!closing) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
-    const answer = committed.answers[i]
-    if (answer?.kind !== 'done') continue
+    if (committed.answers[i]?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
-      if (!answer.repeated) deps.started(start.run, committed.now)
+      deps.started(start.run, committed.now)
       if (start.claim && !closing) deps.executor.begin(start.run, committed.now)
     }
   }
