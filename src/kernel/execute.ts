@@ -138,7 +138,7 @@ export class Executor {
   private replay(claimed: Claimed, loaded: Loaded): void {
     const [created] = loaded.entries
     if (!created) return
-    const { counters, ports } = this.deps
+    const { counters } = this.deps
     const facts: RunFacts = {
       ...claimed,
       input: created.payload ?? '',
@@ -159,7 +159,7 @@ export class Executor {
     if (claimed.epoch > 1) {
       counters['frame.replayed'] += 1
       const { lastStep: after, stepsDone } = frame.body.history.script
-      const at = ports.clock.monotonic()
+      const at = this.deps.now()
       const id = `${claimed.uid}:resumed:${claimed.epoch}`
       if (seq > 1) this.events.emit({ id, run: facts, kind: 'resumed', after, stepsDone, at })
     }
