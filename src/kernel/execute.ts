@@ -27,8 +27,7 @@ interface Wanted {
 }
 
 export class Executor {
-  /** Ours, and not yet in a frame. */
-  readonly loading = new Map<Uid, Claimed>()
+  readonly loading: Map<Uid, Claimed>
   private readonly store: Store
   private readonly frames: Frames
   private readonly events: Events
@@ -48,6 +47,7 @@ export class Executor {
     this.deps = deps
     this.store = more.store
     this.frames = more.frames
+    this.loading = more.frames.loading
     this.events = more.events
     this.programs = more.programs
   }
@@ -151,6 +151,7 @@ export class Executor {
     const program = this.program(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
+    for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)

@@ -19,19 +19,21 @@ export function closeTransaction(
   outcome: Outcome,
   transaction: StepTransaction,
 ): void {
-  const { run, deps } = frame
+  const { deps } = frame
   frame.closing = true
   const entry = frame.record(outcome)
-  const parts = frame.out.take()
-  const fence = { uid: run.uid, owner: deps.owner(), epoch: frame.epoch, seq: frame.out.ackedSeq }
-  const delta: TurnDelta = { kind: 'turn', fence, ...parts, next: { kind: 'go' } }
-  frame.inFlight = { delta, parts }
-  const closing = { frame, outcome, entry, parts, delta }
+  const delta = frame.send({ kind: 'go' })
+  const closing = { frame, outcome, entry, parts: delta, delta }
   deps.ports.fault('transaction.close')
-  transaction.close(delta).then(
+  transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
     (error: unknown) => unknown(closing, error),
   )
+}
+
+/** A connection that is gone has taken its transaction with it. */
+export function rollBack(transaction: StepTransaction): void {
+  transaction.rollback().catch(() => {})
 }
 
 interface Closing {
@@ -45,18 +47,19 @@ interface Closing {
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') return applied(closing, answer.inbox)
+  if (answer?.kind === 'done') return applied(closing, answer.inbox, committed)
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }
 
-function applied(closing: Closing, inbox: number): void {
+function applied(closing: Closing, inbox: number, committed: Committed | null): void {
   const { frame, delta, entry, outcome } = closing
   if (frame.state !== 'active') return
+  frame.deps.closed(delta, committed)
   frame.inFlight = null
   frame.closing = false
-  const entries = frame.out.stored(delta.entries)
-  frame.deps.committed(frame, entries, delta.next)
+  frame.out.stored(delta.entries)
+  frame.deps.committed(frame, delta)
   if (inbox > frame.mail.seen) frame.deps.load(frame)
   frame.answer(outcome.ask, entry)
 }
@@ -98,7 +101,7 @@ function unknown(closing: Closing, error: unknown): void {
   const lastSeq = delta.fence.seq + delta.entries.length
   frame.deps.resolve(delta.fence, lastSeq).then(
     (fate) => {
-      if (fate === 'applied') applied(closing, 0)
+      if (fate === 'applied') applied(closing, 0, null)
       else if (fate === 'absent') again(closing)
       else gone(closing, false)
     },

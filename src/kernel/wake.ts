@@ -2,31 +2,45 @@
 // told.
 
 import type { Uid } from '../model/ids.js'
-import type { Message } from '../model/run.js'
+import type { Instant, Message, NewEntry } from '../model/run.js'
 import type { Executor } from './execute.js'
 import type { Frames } from './frames.js'
 import type { Hints } from './ports.js'
-import type { Committed, Delta, StartDelta } from './store.js'
+import type { Committed, Delta, NewRun, StartDelta } from './store.js'
 
 export interface WakeDeps {
   readonly frames: Frames
   readonly executor: Executor
   readonly hints: Hints
+  /** Nothing begins here any more. */
+  closing(): boolean
   /** Other processes are there to be told. */
   others(): boolean
   /** Something may be due for us. */
   due(): void
+  /** Listeners hear that the run exists. */
+  started(run: NewRun, now: Instant): void
+}
+
+/** Entry 1 of every run: what it was started with. */
+export function createdEntry(run: NewRun, at: Instant): NewEntry {
+  const meta = run.order ? { order: run.order } : null
+  const payload = run.input
+  return { kind: 'run.created', name: '', occurrence: 0, attempt: 0, at, meta, payload }
 }
 
 /** To be called when the answers of the batch have been told: a parent that parks in it is kept before it is taken. */
 export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
   const inHand = sent(deltas, committed)
   deliver(deps, inHand)
-  deps.executor.take(committed.claimed, inHand)
+  const closing = deps.closing()
+  if (!closing) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
-    if (committed.answers[i]?.kind !== 'done') continue
+    const answer = committed.answers[i]
+    if (answer?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
-      if (start.claim) deps.executor.begin(start.run, committed.now)
+      if (!answer.repeated) deps.started(start.run, committed.now)
+      if (start.claim && !closing) deps.executor.begin(start.run, committed.now)
     }
   }
   hint(deps, deltas, committed)

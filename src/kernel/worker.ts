@@ -6,7 +6,6 @@ import { databaseRefused } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { type ChildOrder, Failure, type Program } from '../model/program.js'
-import type { Entry } from '../model/run.js'
 import { isFinal } from '../model/run.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
@@ -14,7 +13,7 @@ import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
-import { Events } from './events.js'
+import { Events, type RunName } from './events.js'
 import { Executor } from './execute.js'
 import type { Frame } from './frame.js'
 import type { FrameDeps } from './frame-deps.js'
@@ -29,18 +28,21 @@ import type {
   Committed,
   Delta,
   NewRun,
-  Next,
   Owned,
   TurnDelta,
   Worker,
 } from './store.js'
-import { type WakeDeps, wake } from './wake.js'
+import { Uids } from './uids.js'
+import { createdEntry, type WakeDeps, wake } from './wake.js'
+
+const LOOK_AGAIN_MS = 5
 
 export class WorkerHost {
   readonly options: KernelOptions
   readonly counters: Counters
   readonly defects: Defects
   readonly anchor: Anchor
+  private readonly uids: Uids
   readonly frames: Frames
   readonly events: Events
   readonly results: Results
@@ -55,6 +57,7 @@ export class WorkerHost {
   /** Runs that a beat said are ours and that are not here; adopted at the second time. */
   private strangers = new Map<Uid, Claimed>()
   private closing = false
+  private offUpkeep = (): void => {}
 
   constructor(options: KernelOptions) {
     this.options = options
@@ -64,6 +67,7 @@ export class WorkerHost {
     const { counters, defects } = this
     this.programs = new Map(options.programs.map((program) => [program.name, program]))
     this.anchor = new Anchor(ports.clock)
+    this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs)
@@ -96,8 +100,9 @@ export class WorkerHost {
       worker: () => this.lease.worker,
       feed: () => this.events.heard,
       grant: (delta) => this.grants.grant(delta),
+      ungrant: (delta) => this.grants.settle(delta),
       committed: (deltas, committed) => this.committed(deltas, committed),
-      turnAnswered: (delta, answer) => this.turnAnswered(delta, answer),
+      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
@@ -135,8 +140,10 @@ export class WorkerHost {
       frames,
       executor: this.executor,
       hints: ports.hints,
+      closing: () => this.closing,
       others: () => this.lease.others > 0,
       due: () => this.options.worker && this.claimer.poke(),
+      started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
     }
     this.offHints = ports.hints.subscribe((hint) => this.hinted(hint))
   }
@@ -148,7 +155,7 @@ export class WorkerHost {
   }
 
   newUid(): Uid {
-    return uuidv7(Math.max(0, this.anchor.now()), this.options.ports.random.bytes(10)) as Uid
+    return this.uids.next()
   }
 
   versionOf(definition: string): string | null {
@@ -160,7 +167,7 @@ export class WorkerHost {
   }
 
   /** Something was made due past the committer. */
-  reopened(): void {
+  madeDue(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
   }
@@ -172,25 +179,30 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
-    const { clock } = this.options.ports
+    // What has not begun here is free again when this worker leaves.
+    this.frames.loading.clear()
     for (const frame of this.frames.active.values()) frame.handOver()
-    await new Promise<void>((resolve) => {
-      const until = clock.monotonic() + this.options.closeGraceMs
-      const look = (): void => {
-        if (this.frames.active.size === 0 || clock.monotonic() >= until) return resolve()
-        clock.after(5, look)
-      }
-      look()
-    })
+    await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
-    await Promise.race([
-      this.committer.drained(),
-      new Promise<void>((resolve) => void clock.after(this.options.closeGraceMs, resolve)),
-    ])
+    await this.within(() => this.committer.idle)
+    this.offUpkeep()
     this.lease.close()
     this.results.close()
     this.offHints()
     await this.events.flush()
+  }
+
+  /** Resolves when `met`, or when the grace is over. */
+  private within(met: () => boolean): Promise<void> {
+    const { clock } = this.options.ports
+    const until = clock.monotonic() + this.options.closeGraceMs
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (met() || clock.monotonic() >= until) resolve()
+        else clock.after(LOOK_AGAIN_MS, look)
+      }
+      look()
+    })
   }
 
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
@@ -205,9 +217,15 @@ export class WorkerHost {
     queueMicrotask(() => wake(this.wakeDeps, deltas, committed))
   }
 
-  private turnAnswered(delta: TurnDelta, answer: Answer): void {
-    const frame = this.frames.active.get(delta.fence.uid)
-    if (!frame || frame.inFlight?.delta.fence.seq !== delta.fence.seq) return
+  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
+    const { fence, entries } = delta
+    const frame = this.frames.active.get(fence.uid)
+    const sent = frame?.inFlight?.delta.fence
+    if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
+      // The run has gone on without this frame; what it has stored is told all the same.
+      if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
+      return
+    }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
       const inbox = frame.mail.seen
@@ -227,7 +245,7 @@ export class WorkerHost {
         }
         continue
       }
-      if (this.executor.loading.has(uid)) continue
+      if (this.frames.loading.has(uid) || this.closing) continue
       strangers.set(uid, row)
       if (this.strangers.get(uid)?.epoch !== epoch || this.defects.has('no-adoption')) continue
       this.counters['worker.adopted'] += 1
@@ -239,7 +257,7 @@ export class WorkerHost {
 
   private loseAll(): void {
     this.frames.loseAll()
-    this.executor.loading.clear()
+    this.frames.loading.clear()
     this.strangers.clear()
   }
 
@@ -251,7 +269,7 @@ export class WorkerHost {
   private upkeep(): void {
     if (this.closing) return
     void this.events.flush()
-    this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
+    this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
   }
 
   private newWorker(): Worker {
@@ -285,7 +303,9 @@ export class WorkerHost {
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
-      committed: (frame, entries, next) => this.turnCommitted(frame, entries, next),
+      feed: () => this.events.heard,
+      closed: (delta, committed) => this.transactionClosed(delta, committed),
+      committed: (frame, delta) => this.turnCommitted(frame, delta),
       lost: (frame, reload) => this.turnLost(frame, reload),
       spokeWhileParked: ({ run }, name) =>
         ports.log.warn(
@@ -299,16 +319,16 @@ export class WorkerHost {
 
   private childRun(frame: Frame, uid: Uid, order: ChildOrder): NewRun {
     const { workspace, tags, uid: parentUid, id } = frame.run
-    const { definition, input } = order
+    const { definition, input, timeoutMs } = order
     const version = order.version ?? this.versionOf(definition)
     const names = { uid, id: uid as string as RunId, workspace, definition, version, tags }
-    const times = { priority: 5, delayMs: 0, timeoutMs: null }
+    const times = { priority: 5, delayMs: 0, timeoutMs }
     return { ...names, ...times, input, order: order.order, parent: { uid: parentUid, id } }
   }
 
-  private turnCommitted(frame: Frame, entries: readonly Entry[], next: Next): void {
+  private turnCommitted(frame: Frame, { fence, entries, next }: TurnDelta): void {
     const { run } = frame
-    this.events.entries(run, entries)
+    this.events.entries(run, entries, fence.seq)
     if (next.kind === 'go') return
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
@@ -328,10 +348,21 @@ export class WorkerHost {
     this.claimer.roomAgain()
   }
 
+  /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
+  private transactionClosed({ starts }: TurnDelta, committed: Committed | null): void {
+    const now = committed?.now ?? this.anchor.now()
+    if (committed) this.anchor.heard(now)
+    for (const { run } of starts) this.events.entries(run, [createdEntry(run, now)], 0)
+    const feedId = committed?.feedId ?? null
+    if (feedId !== null) this.events.done([feedId])
+    if (starts.length > 0) this.madeDue()
+  }
+
   private turnLost(frame: Frame, reload: boolean): void {
     const { run, epoch, attempt } = frame
     this.frames.remove(frame)
-    if (!reload) return this.claimer.roomAgain()
+    if (!reload || this.closing) return this.claimer.roomAgain()
+    this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
     const row = {
