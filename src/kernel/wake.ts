@@ -50,7 +50,7 @@ function sent(deltas: readonly Delta[], committed: Committed): ReadonlyMap<Uid, 
   const byRun = new Map<Uid, Message[]>()
   for (const [i, delta] of deltas.entries()) {
     const answer = committed.answers[i]
-    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.messageNo === 0) continue
+    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
     const message = { ...delta.message, no: answer.messageNo, at: committed.now }
     byRun.set(answer.uid, [...(byRun.get(answer.uid) ?? []), message])
   }
@@ -62,9 +62,8 @@ function deliver(deps: WakeDeps, inHand: ReadonlyMap<Uid, readonly Message[]>): 
   for (const [uid, messages] of inHand) {
     const frame = deps.frames.active.get(uid)
     if (!frame?.active) continue
-    const [first] = messages
-    if (first && first.no > frame.mail.seen + 1) deps.executor.loadMail(frame)
-    else frame.hear(messages)
+    if (frame.mail.fits(messages)) frame.hear(messages)
+    else deps.executor.loadMail(frame)
   }
 }
 
