@@ -11,8 +11,8 @@ import type { Message, RunFacts } from '../model/run.js'
 import type { StopCause } from './ending.js'
 import type { Events } from './events.js'
 import { Frame } from './frame.js'
-import type { FrameDeps } from './frame-deps.js'
 import type { Frames } from './frames.js'
+import type { HolderDeps } from './held-run.js'
 import type { Claimed, Fence, Loaded, NewRun, Store } from './store.js'
 
 const LOAD_AGAIN_MS = 50
@@ -31,12 +31,12 @@ export class Executor {
   private readonly store: Store
   private readonly frames: Frames
   private readonly events: Events
-  private readonly deps: FrameDeps
+  private readonly deps: HolderDeps
   private readonly programs: ReadonlyMap<string, Program>
   private wanted: Wanted[] = []
 
   constructor(
-    deps: FrameDeps,
+    deps: HolderDeps,
     more: {
       readonly store: Store
       readonly frames: Frames

@@ -75,8 +75,9 @@ export class Questions {
     return false
   }
 
-  nextDue(): Instant | null {
-    let due: Instant | null = null
+  /** The earliest due time of all, `limit` included. */
+  nextDue(limit: Instant | null): Instant | null {
+    let due = limit
     for (const ask of this.open.values()) {
       const at = dueOf(ask)
       if (at !== null && (due === null || at < due)) due = at

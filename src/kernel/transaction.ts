@@ -7,7 +7,7 @@
 import { encodeError } from '../model/error-record.js'
 import { Failure } from '../model/program.js'
 import type { NewEntry } from '../model/run.js'
-import type { Frame } from './frame.js'
+import type { HeldRun } from './held-run.js'
 import type { Outcome } from './look.js'
 import type { Parts } from './outgoing.js'
 import { type Committed, type StepTransaction, StoreUnavailable, type TurnDelta } from './store.js'
@@ -15,7 +15,7 @@ import { type Committed, type StepTransaction, StoreUnavailable, type TurnDelta 
 const RESOLVE_AGAIN_MS = 100
 
 export function closeTransaction(
-  frame: Frame,
+  frame: HeldRun,
   outcome: Outcome,
   transaction: StepTransaction,
 ): void {
@@ -37,7 +37,7 @@ export function rollBack(transaction: StepTransaction): void {
 }
 
 interface Closing {
-  readonly frame: Frame
+  readonly frame: HeldRun
   readonly outcome: Outcome
   readonly entry: NewEntry
   readonly parts: Parts
@@ -54,20 +54,20 @@ function closed(closing: Closing, committed: Committed): void {
 
 function applied(closing: Closing, inbox: number, committed: Committed | null): void {
   const { frame, delta, entry, outcome } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
   frame.deps.closed(delta, committed)
   frame.inFlight = null
   frame.closing = false
   frame.out.stored(delta.entries)
-  frame.deps.committed(frame, delta)
-  if (inbox > frame.mail.seen) frame.deps.load(frame)
+  frame.deps.committed(delta)
+  if (inbox > frame.mail.seen) frame.deps.load(frame.run.uid)
   frame.answer(outcome.ask, entry)
 }
 
 /** Rolled back: everything but the step's outcome is still to be said, and the step runs again, uncounted. */
 function again(closing: Closing): void {
   const { frame, parts } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
   frame.inFlight = null
   frame.closing = false
   frame.out.restore(parts, 1)
@@ -76,16 +76,16 @@ function again(closing: Closing): void {
 
 function gone(closing: Closing, reload: boolean): void {
   const { frame } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
   frame.inFlight = null
   frame.closing = false
   frame.lose()
-  frame.deps.lost(frame, reload)
+  frame.deps.lost(frame.run.uid, reload)
 }
 
 function unknown(closing: Closing, error: unknown): void {
   const { frame, delta, parts, outcome } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
   if (!(error instanceof StoreUnavailable)) {
     // The database has refused the user's writes when they were to become final: the step's own failure.
     frame.inFlight = null
