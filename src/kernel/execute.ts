@@ -75,7 +75,8 @@ export class Executor {
       if (known >= 0) this.forget(run.uid)
       const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
       const frame = this.frames.recall(run.uid, run.seq)
-      if (frame) frame.mail.put(inHand?.get(run.uid) ?? [])
+      const messages = inHand?.get(run.uid) ?? []
+      if (frame?.mail.fits(messages)) frame.mail.put(messages)
       if (frame && frame.mail.seen >= run.inbox) {
         this.frames.add(frame)
         frame.resume(run.epoch)

@@ -201,7 +201,7 @@ export class WorkerHost {
       if (!answer || answer.kind === 'busy') continue
       promised += claims(delta)
       if (answer.kind !== 'done') continue
-      if (delta.kind === 'message' && answer.messageNo > 0) {
+      if (delta.kind === 'message' && answer.messageNo > 0 && !answer.repeated) {
         const message = { ...delta.message, no: answer.messageNo, at: committed.now }
         inHand.set(answer.uid, [...(inHand.get(answer.uid) ?? []), message])
       }
@@ -232,9 +232,8 @@ export class WorkerHost {
     for (const [uid, messages] of inHand) {
       const frame = this.frames.active.get(uid)
       if (!frame || frame.state !== 'active') continue
-      const [first] = messages
-      if (first && first.no > frame.mail.seen + 1) this.executor.loadMail(frame)
-      else frame.hear(messages)
+      if (frame.mail.fits(messages)) frame.hear(messages)
+      else this.executor.loadMail(frame)
     }
   }
 
