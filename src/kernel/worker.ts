@@ -238,8 +238,13 @@ export class WorkerHost {
   }
 
   private begin(deltas: readonly Delta[], committed: Committed): void {
-    for (const { run, claim } of started(deltas, committed)) {
-      if (claim) this.executor.begin(run, committed.now)
+    for (const [i, delta] of deltas.entries()) {
+      const answer = committed.answers[i]
+      // Stored by an earlier sending: if it is still ours, it is adopted.
+      if (answer?.kind !== 'done' || answer.repeated) continue
+      for (const { run, claim } of startsOf(delta)) {
+        if (claim) this.executor.begin(run, committed.now)
+      }
     }
   }
 
@@ -293,7 +298,7 @@ export class WorkerHost {
       strangers.set(uid, row)
       if (this.strangers.get(uid)?.epoch !== epoch || this.defects.has('no-adoption')) continue
       this.counters['worker.adopted'] += 1
-      this.executor.take([row])
+      this.executor.adopt(row)
       strangers.delete(uid)
     }
     this.strangers = strangers
@@ -445,16 +450,19 @@ export class WorkerHost {
       crashes: 0,
       attempt,
     }
-    this.executor.take([row])
+    this.executor.takeUp(row)
   }
 }
 
 /** The runs that this commit has started, children included. */
 function started(deltas: readonly Delta[], committed: Committed): readonly StartDelta[] {
   return deltas.flatMap((delta, i) => {
-    if (committed.answers[i]?.kind !== 'done') return []
-    return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
+    return committed.answers[i]?.kind === 'done' ? startsOf(delta) : []
   })
+}
+
+function startsOf(delta: Delta): readonly StartDelta[] {
+  return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
 }
 
 function numbered({ fence, entries }: TurnDelta): readonly Entry[] {
