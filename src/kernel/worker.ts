@@ -94,7 +94,7 @@ export class WorkerHost {
       feed: () => this.events.heard,
       grant: (delta) => this.grant(delta),
       ungrant: (delta) => this.frames.unpromise(claims(delta)),
-      committed: (deltas, committed) => this.committed(deltas, committed),
+      committed: (deltas, committed, by) => this.committed(deltas, committed, by),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
@@ -192,7 +192,7 @@ export class WorkerHost {
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
 
   /** Before the answers are told: the clock, the runs that were taken, the runs that began. */
-  private committed(deltas: readonly Delta[], committed: Committed): void {
+  private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     const inHand = new Map<Uid, Message[]>()
     let promised = 0
@@ -212,7 +212,8 @@ export class WorkerHost {
     // After the turn answers of this batch, so that a parent that parks in it is kept before it is taken again.
     queueMicrotask(() => {
       this.handOver(inHand)
-      if (!this.closing) {
+      // What an incarnation that is over was given belongs to others by now.
+      if (!this.closing && by === this.lease.worker) {
         this.executor.take(committed.claimed, inHand)
         this.begin(deltas, committed)
       }
