@@ -331,6 +331,12 @@ export class Frame {
     this.unwritten = []
   }
 
+  /** The entry that would have told of this question was not stored. */
+  unwrite(ask: StepAsk): void {
+    ask.journaled = false
+    this.unwritten.unshift(ask)
+  }
+
   private append(entry: NewEntry): void {
     const seq = this.out.append(entry)
     if (seq < ENTRIES_WARN) return

@@ -21,12 +21,13 @@ export function closeTransaction(
 ): void {
   const { run, deps } = frame
   frame.closing = true
+  const { journaled } = outcome.ask
   const entry = frame.record(outcome)
   const parts = frame.out.take()
   const fence = { uid: run.uid, owner: deps.owner(), epoch: frame.epoch, seq: frame.out.ackedSeq }
   const delta: TurnDelta = { kind: 'turn', fence, ...parts, next: { kind: 'go' } }
   frame.inFlight = { delta, parts }
-  const closing = { frame, outcome, entry, parts, delta }
+  const closing = { frame, outcome, entry, parts, delta, journaled }
   deps.ports.fault('transaction.close')
   transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
@@ -45,6 +46,8 @@ interface Closing {
   readonly entry: NewEntry
   readonly parts: Parts
   readonly delta: TurnDelta
+  /** Its question had an entry before. */
+  readonly journaled: boolean
 }
 
 function closed(closing: Closing, committed: Committed): void {
@@ -69,12 +72,21 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
 
 /** Rolled back: everything but the step's outcome is still to be said, and the step runs again, uncounted. */
 function again(closing: Closing): void {
-  const { frame, parts } = closing
+  const { frame } = closing
   if (frame.state !== 'active') return
+  takeBack(closing)
+  frame.pump()
+}
+
+/** The outcome was not stored: neither is the question, if it was to stand in the outcome alone. */
+function takeBack({ frame, parts, outcome, journaled }: Closing): void {
+  const { ask } = outcome
   frame.inFlight = null
   frame.closing = false
   frame.out.restore(parts, 1)
-  frame.pump()
+  const isAsked = (entry: NewEntry): boolean =>
+    entry.kind === 'step.asked' && entry.name === ask.name && entry.occurrence === ask.occurrence
+  if (ask.kind === 'step' && !journaled && !parts.entries.some(isAsked)) frame.unwrite(ask)
 }
 
 function gone(closing: Closing, reload: boolean): void {
@@ -87,13 +99,11 @@ function gone(closing: Closing, reload: boolean): void {
 }
 
 function unknown(closing: Closing, error: unknown): void {
-  const { frame, delta, parts, outcome } = closing
+  const { frame, delta, outcome } = closing
   if (frame.state !== 'active') return
   if (!(error instanceof StoreUnavailable)) {
     // The database has refused the user's writes when they were to become final: the step's own failure.
-    frame.inFlight = null
-    frame.closing = false
-    frame.out.restore(parts, 1)
+    takeBack(closing)
     const failure = new Failure(encodeError(error, `step "${outcome.ask.name}"`))
     frame.failStep(outcome.ask, failure)
     return
