@@ -154,9 +154,13 @@ export class Committer {
       batch.push(item)
       bytes += item.bytes
     }
+    // A frame that is gone may still have a delta here: two of one run are never in flight.
+    const waiting = new Set(
+      this.again.map(({ delta }) => (delta.kind === 'turn' ? delta.fence.uid : null)),
+    )
     for (const uid of [...this.speakers.keys()]) {
       if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
-      if (this.engaged.has(uid)) continue
+      if (this.engaged.has(uid) || waiting.has(uid)) continue
       const speaker = this.speakers.get(uid)
       const delta = speaker?.takeDelta()
       this.speakers.delete(uid)
