@@ -14,6 +14,8 @@ export async function replayed(rows: readonly MemoryRun[]): Promise<string | nul
   const options = { ...optionsOf(1), ...CALM, ...NO_CALLS }
   const world = new World({ ...options, chaosMs: 0 })
   world.heal()
+  // Later than anything in these journals.
+  world.jumpClock(86_400_000)
   const expected = new Map<string, MemoryRun>()
   for (const row of rows) {
     if (!endedByItself(row)) continue
@@ -25,6 +27,7 @@ export async function replayed(rows: readonly MemoryRun[]): Promise<string | nul
   const isOver = (): boolean =>
     [...world.memory.runs.values()].every((row) => isFinal(row.status) || row.reason === 'diverged')
   await world.scheduler.run(20_000, isOver, 20_000)
+  if (world.scheduler.failure) return world.scheduler.failure
   for (const [uid, row] of expected) {
     const again = world.memory.runs.get(row.uid)
     const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
@@ -51,7 +54,7 @@ function endedByItself(row: MemoryRun): boolean {
 
 function beforeItsEnd(row: MemoryRun, now: number): MemoryRun {
   const journal = row.journal.filter((entry) => finalStatusOf(entry) === null)
-  const open = { status: 'waiting', reason: 'timer', owner: null, stop: null } as const
+  const open = { status: 'waiting', reason: 'timer', owner: null, stop: null, epoch: 0 } as const
   const fresh = { dueAt: now, crashes: 0, finishedAt: null, deadlineAt: null, divergedBuilds: [] }
   const messages = row.messages.map((message) => ({ ...message }))
   return { ...row, ...open, ...fresh, run: { ...row.run, parent: null }, journal, messages }
