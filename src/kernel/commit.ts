@@ -60,6 +60,8 @@ export interface CommitterDeps {
   /** Before the answers are told, in the order of the commit. */
   committed(deltas: readonly Delta[], committed: Committed, by: Worker): void
   turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
+  /** Listeners hear of these entries. */
+  tell(delta: TurnDelta, run: RunName): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -180,6 +182,7 @@ export class Committer {
 
   private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
+    if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
     return {
       delta,
       bytes: bytesOf(delta),

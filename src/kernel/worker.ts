@@ -96,6 +96,7 @@ export class WorkerHost {
       ungrant: (delta) => this.frames.unpromise(claims(delta)),
       committed: (deltas, committed, by) => this.committed(deltas, committed, by),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
+      tell: (delta, run) => this.events.entries(run, numbered(delta)),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
