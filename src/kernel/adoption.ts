@@ -34,7 +34,7 @@ export class Adoption {
         continue
       }
       this.adopted()
-      this.executor.take([row])
+      this.executor.adopt(row)
     }
     this.strangers = strangers
   }

@@ -56,6 +56,12 @@ export class Questions {
     return asks.length === 1 && asks[0] === outcome ? [] : asks
   }
 
+  /** The entry that would have told of this question was not stored. */
+  unwrite(ask: StepAsk): void {
+    ask.journaled = false
+    this.unwritten.unshift(ask)
+  }
+
   /** Neither under way nor waiting for its retry. */
   *toStart(now: Instant): Iterable<StepAsk | ChildAsk> {
     for (const ask of this.open.values()) if (isNext(ask, now)) yield ask

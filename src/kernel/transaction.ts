@@ -21,9 +21,10 @@ export function closeTransaction(
 ): void {
   const { deps } = frame
   frame.closing = true
+  const { journaled } = outcome.ask
   const entry = frame.record(outcome)
   const delta = frame.send({ kind: 'go' })
-  const closing = { frame, outcome, entry, parts: delta, delta }
+  const closing = { frame, outcome, entry, parts: delta, delta, journaled }
   deps.ports.fault('transaction.close')
   transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
@@ -42,6 +43,8 @@ interface Closing {
   readonly entry: NewEntry
   readonly parts: Parts
   readonly delta: TurnDelta
+  /** Its question had an entry before. */
+  readonly journaled: boolean
 }
 
 function closed(closing: Closing, committed: Committed): void {
@@ -66,12 +69,21 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
 
 /** Rolled back: everything but the step's outcome is still to be said, and the step runs again, uncounted. */
 function again(closing: Closing): void {
-  const { frame, parts } = closing
-  if (!frame.active) return
+  if (!closing.frame.active) return
+  takeBack(closing)
+  closing.frame.pump()
+}
+
+/** The outcome was not stored: neither is the question, if it was to stand in the outcome alone. */
+function takeBack({ frame, parts, outcome, journaled }: Closing): void {
+  const { ask } = outcome
   frame.inFlight = null
   frame.closing = false
   frame.out.restore(parts, 1)
-  frame.pump()
+  const isAsked = (entry: NewEntry): boolean =>
+    entry.kind === 'step.asked' && entry.name === ask.name && entry.occurrence === ask.occurrence
+  if (ask.kind === 'step' && !journaled && !parts.entries.some(isAsked))
+    frame.questions.unwrite(ask)
 }
 
 function gone(closing: Closing, reload: boolean): void {
@@ -84,13 +96,11 @@ function gone(closing: Closing, reload: boolean): void {
 }
 
 function unknown(closing: Closing, error: unknown): void {
-  const { frame, delta, parts, outcome } = closing
+  const { frame, delta, outcome } = closing
   if (!frame.active) return
   if (!(error instanceof StoreUnavailable)) {
     // The database has refused the user's writes when they were to become final: the step's own failure.
-    frame.inFlight = null
-    frame.closing = false
-    frame.out.restore(parts, 1)
+    takeBack(closing)
     const failure = new Failure(encodeError(error, `step "${outcome.ask.name}"`))
     const { ask } = outcome
     const attempt = { number: outcome.attempt, startedAt: frame.deps.ports.clock.monotonic() }

@@ -76,7 +76,8 @@ export class WorkerHost {
       frames,
       executor: this.executor,
       hints: ports.hints,
-      closing: () => this.closing,
+      // What an incarnation that is over was given belongs to others by now.
+      mayBegin: (by) => !this.closing && by === this.lease.worker,
       others: () => this.lease.others > 0,
       due: () => this.options.worker && this.claimer.poke(),
       started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
@@ -144,13 +145,13 @@ export class WorkerHost {
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
 
   /** Before the answers are told. */
-  private committed(deltas: readonly Delta[], committed: Committed): void {
+  private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
     for (const [i, delta] of deltas.entries()) {
       if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
     }
-    queueMicrotask(() => wake(this.wakeDeps, deltas, committed))
+    queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
   }
 
   private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
@@ -240,8 +241,9 @@ export class WorkerHost {
       feed: () => this.events.heard,
       grant: (delta) => this.grants.grant(delta),
       ungrant: (delta) => this.grants.settle(delta),
-      committed: (deltas, committed) => this.committed(deltas, committed),
+      committed: (deltas, committed, by) => this.committed(deltas, committed, by),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
+      tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
@@ -381,6 +383,6 @@ export class WorkerHost {
       crashes: 0,
       attempt,
     }
-    this.executor.take([row])
+    this.executor.takeUp(row)
   }
 }
