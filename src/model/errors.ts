@@ -262,7 +262,7 @@ export const idTaken = (id: string, owner: string, wanted: string): PerdureError
 
 export const runNotFound = (id: string): PerdureError =>
   new PerdureError('RUN_NOT_FOUND', `There is no run "${id}".`, {
-    hint: 'check the id and the workspace; finished runs are removed after their retention',
+    hint: 'check the id and the workspace',
     runId: id,
   })
 
@@ -310,7 +310,7 @@ export const engineClosed = (): PerdureError =>
 
 export const insideTransaction = (what: string): PerdureError =>
   new PerdureError('INSIDE_TRANSACTION', `${what} was called inside an open transaction.`, {
-    hint: 'await it after the transaction, or pass { transaction }',
+    hint: 'await it after the transaction',
   })
 
 /** `pid` is null where the lock file does not say; `self` when it is the caller's own process. */
