@@ -96,8 +96,10 @@ function unknown(closing: Closing, error: unknown): void {
   }
   frame.deps.counters['transaction.resolved'] += 1
   const lastSeq = delta.fence.seq + delta.entries.length
+  frame.deps.ports.fault('resolve.before')
   frame.deps.resolve(delta.fence, lastSeq).then(
     (fate) => {
+      frame.deps.ports.fault('resolve.after')
       if (fate === 'applied') applied(closing, 0)
       else if (fate === 'absent') again(closing)
       else gone(closing, false)

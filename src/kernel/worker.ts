@@ -275,6 +275,7 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        fault: (point) => ports.fault(point),
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },
       owner: () => this.lease.worker.id,
