@@ -47,8 +47,20 @@ export function makeQuiet(schedule: (flush: () => void) => void = setImmediate):
   return quiet
 }
 
+const POOL_BYTES = 8_192
+let pool = randomBytes(POOL_BYTES)
+let used = 0
+
 const random: Random = {
-  bytes: (count) => randomBytes(count),
+  // Ten bytes for every run and message: one call of the system for hundreds of them.
+  bytes: (count) => {
+    if (used + count > pool.length) {
+      pool = randomBytes(Math.max(POOL_BYTES, count))
+      used = 0
+    }
+    used += count
+    return pool.subarray(used - count, used)
+  },
   fraction: () => Math.random(),
 }
 

@@ -4,7 +4,7 @@
 -- name: commit
 -- Starts, messages and turn results. $1–$10 the committer and the way, $11–$25 turns, $26–$34 entries, $35–$36 taken,
 -- $37–$51 starts, $52–$61 messages. Keeps C1–C5 (0002_commit.sql).
-select now_ms, feed_row, answers, claimed from @schema@.commit_v1(
+select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
   $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::text,

@@ -50,8 +50,12 @@ export function madeOf(value: unknown): Made | null {
   return BRAND in value ? (value as { [BRAND]: Made })[BRAND] : null
 }
 
-export function isClass(value: unknown): boolean {
-  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
+export function isClass(what: unknown): boolean {
+  // The prototype of a class cannot be replaced; that of a function can, and an arrow has none.
+  return (
+    typeof what === 'function' &&
+    Object.getOwnPropertyDescriptor(what, 'prototype')?.writable === false
+  )
 }
 
 /** Reads what workflow() and task() were given: (name, fn) or (name, options, fn). */

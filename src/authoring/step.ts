@@ -26,7 +26,6 @@ export function runLog(log: Log, about: object, silent: () => boolean): Log {
 }
 
 export function stepOf(attempt: Attempt, name: string, run: RunRef, log: Log): Step {
-  const about = { runId: run.id, step: name, attempt: attempt.number }
   return {
     key: attempt.idempotencyKey,
     attempt: attempt.number,
@@ -36,6 +35,8 @@ export function stepOf(attempt: Attempt, name: string, run: RunRef, log: Log): S
       return attempt.signal
     },
     run,
-    log: runLog(log, about, () => false),
+    get log() {
+      return runLog(log, { runId: run.id, step: name, attempt: attempt.number }, () => false)
+    },
   }
 }

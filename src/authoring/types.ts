@@ -3,21 +3,18 @@
 
 import type { Duration } from '../model/time.js'
 
-// biome-ignore lint/suspicious/noExplicitAny: inference through conditional types and variance need it; the only one
-export type Any = any
-
 // ── time, schemas ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** A Date, or a Temporal value that knows its epoch. Not a number: that would be a Duration. */
 export type Instant = Date | { readonly epochMilliseconds: number }
 
 /** Standard Schema v1 (Zod, Valibot, ArkType, …). */
-export interface Schema<In = Any, Out = In> {
+export interface Schema<In = unknown, Out = In> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly types?: { readonly input: In; readonly output: Out } | undefined
-    readonly validate: (value: unknown, ...rest: Any) => Checked<Out> | Promise<Checked<Out>>
+    readonly validate: (value: unknown, ...rest: never[]) => Checked<Out> | Promise<Checked<Out>>
   }
 }
 export type Checked<Out> =
@@ -27,14 +24,14 @@ interface SchemaIssue {
   readonly message: string
   readonly path?: readonly unknown[] | undefined
 }
-export type InOf<S> = S extends Schema<infer In, Any> ? In : unknown
-export type OutOf<S> = S extends Schema<Any, infer Out> ? Out : unknown
+export type InOf<S> = S extends Schema<infer In, unknown> ? In : unknown
+export type OutOf<S> = S extends Schema<unknown, infer Out> ? Out : unknown
 
 /** Also takes an explicit undefined. */
 export type Opt<T> = { [K in keyof T]?: T[K] | undefined }
-type Fn = (...args: Any) => Any
-type ErrorClass = abstract new (...args: Any) => Error
-export type Dict<T = Any> = Record<string, T>
+type Fn = (...args: never[]) => unknown
+type ErrorClass = abstract new (...args: never[]) => Error
+export type Dict<T = unknown> = Record<string, T>
 /** An object of which nothing is known. */
 export type Nothing = Record<never, never>
 
@@ -45,27 +42,19 @@ export type Nothing = Record<never, never>
  * schemas made of them: that is stored.
  */
 export interface Types {
-  input: Any
-  parsed: Any
-  output: Any
+  input: unknown
+  parsed: unknown
+  output: unknown
   sends: Dict
   signals: Dict
 }
 
-export interface Definition<N extends string = string, T extends Types = Any> {
+export interface Definition<N extends string = string, T extends Types = Types> {
   readonly name: N
   readonly version: string
   readonly kind: 'workflow' | 'task'
   /** Never there at run time. */
   readonly '~types': T
-}
-
-export type Untyped = {
-  input: unknown
-  parsed: unknown
-  output: unknown
-  sends: Dict<unknown>
-  signals: Dict<unknown>
 }
 
 /** The input of a function that declares none: annotate the parameter, or give `input: schema`. */
@@ -97,7 +86,7 @@ type NameOf<W> = W extends readonly (infer D)[]
   : never
 /** What names a definition: itself, or its name. Known names only, if all names are known; else any text. */
 export type Target<W> = Definition | ([NameOf<W>] extends [never] ? string : NameOf<W>)
-export type TypesOf<D, W = Tasks> = D extends Definition<Any, infer T> ? T : Named<W, D>
+export type TypesOf<D, W = Tasks> = D extends Definition<string, infer T> ? T : Named<W, D>
 type Find<X, D> =
   X extends Definition<infer N, infer T>
     ? string extends N
@@ -108,9 +97,9 @@ type Find<X, D> =
     : never
 type Named<W, D> = W extends readonly (infer X)[]
   ? [Find<X, D>] extends [never]
-    ? Untyped
+    ? Types
     : Find<X, D>
-  : Untyped
+  : Types
 export type InputOf<D> = TypesOf<D>['input']
 export type OutputOf<D> = TypesOf<D>['output']
 
@@ -170,7 +159,7 @@ export interface Step {
 
 export type StepOptions = RetryOptions & Opt<{ timeout: Duration }>
 export type DoArgs<F> = F extends Fn ? [options?: StepOptions] : Args<InputOf<F>, StepOptions>
-export type DoResult<F> = F extends Fn ? Awaited<ReturnType<F>> : OutputOf<F>
+export type DoResult<F> = F extends (...args: never[]) => infer R ? Awaited<R> : OutputOf<F>
 
 type Until = Duration | Instant
 export type WaitOptions = { schema?: Schema | undefined } & (
@@ -195,7 +184,7 @@ export interface PgClient {
   ): Promise<{ rows: R[]; rowCount: number | null }>
 }
 
-export interface Wf<T extends Types = Untyped> {
+export interface Wf<T extends Types = Types> {
   readonly run: RunRef
   /** Silent while the run is replayed. */
   readonly log: Log

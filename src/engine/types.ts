@@ -1,7 +1,6 @@
 // The public types of the engine: runs, handles, reading, events.
 
 import type {
-  Any,
   Args,
   Definition,
   Dict,
@@ -33,9 +32,9 @@ export type StoredError = Readonly<{
 /** A child that has not ended. */
 export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
 
-export type RunInfo<T extends Types = Any> = RunRef & RunDetails<T> & RunStanding<T>
+export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
 
-export type RunDetails<T extends Types = Any> = Readonly<{
+export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
   hasError: boolean
@@ -49,7 +48,7 @@ export type RunDetails<T extends Types = Any> = Readonly<{
 }>
 
 /** What depends on the status. */
-export type RunStanding<T extends Types = Any> = Readonly<
+export type RunStanding<T extends Types = Types> = Readonly<
   | { status: 'pending' | 'running'; output?: undefined }
   | {
       status: 'waiting'
@@ -72,7 +71,7 @@ export type Outcome<O = unknown> = Readonly<{ id: string }> &
     | { status: 'waiting'; output?: undefined }
   >
 
-export interface RunHandle<T extends Types = Any> {
+export interface RunHandle<T extends Types = Types> {
   readonly id: string
   /**
    * The output; or throws WORKFLOW_FAILED, WORKFLOW_CANCELLED, WORKFLOW_TIMED_OUT with the recorded error as
@@ -167,7 +166,7 @@ export interface EngineEvents {
 }
 
 /** All that can be done from outside. */
-export interface Client<W = Any> {
+export interface Client<W = unknown> {
   start<D extends Target<W>>(
     target: D,
     ...args: Args<TypesOf<D, W>['input'], StartOptions>
@@ -197,7 +196,7 @@ export interface Client<W = Any> {
   workspace(name: string): Client<W>
 }
 
-export interface Engine<W = Any> extends Client<W>, AsyncDisposable {
+export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */
@@ -206,7 +205,9 @@ export interface Engine<W = Any> extends Client<W>, AsyncDisposable {
 
 export type EngineOptions<W> = Opt<{
   /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
-  database: string | { query: (...args: Any) => Any; connect: (...args: Any) => Any }
+  database:
+    | string
+    | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
   /** Of the database. Default 'perdure'. */
   schema: string
   workflows: W

@@ -50,28 +50,27 @@ export function stepOutcome(
   if (end.kind === 'again') return null
   const startedAgo = Math.round(deps.ports.clock.monotonic() - attempt.startedAt)
   const askedAgo = Math.max(startedAgo, Math.round(at - ask.askedAt))
-  const meta: EntryMeta = { askedAgo, startedAgo }
-  const base = { ask, attempt: attempt.number }
+  const { number } = attempt
   if (end.kind === 'completed') {
-    const { value } = end.effect
+    const payload = end.effect.value
     const { transaction } = end
-    return { ...base, kind: 'step.completed', payload: value, meta, final: true, transaction }
+    const meta: EntryMeta = { askedAgo, startedAgo }
+    return { ask, kind: 'step.completed', attempt: number, payload, meta, final: true, transaction }
   }
   const { failure } = end
-  const failed = {
-    attempt: attempt.number,
-    errorName: errorRecord(failure.error).name,
+  const payload = failure.error
+  const decision = decideRetry(ask.order.retry, {
+    attempt: number,
+    errorName: errorRecord(payload).name,
     fatal: failure.fatal || ask.manual,
     retryAfterMs: failure.retryAfterMs,
     now: at,
     random: deps.ports.random.fraction(),
-  }
-  const decision = decideRetry(ask.order.retry, failed)
-  const payload = failure.error
-  if (decision.kind === 'giveUp')
-    return { ...base, kind: 'step.failed', payload, meta, final: true }
-  const again = { ...meta, retryAt: decision.at }
-  return { ...base, kind: 'step.failed', payload, meta: again, final: false }
+  })
+  const final = decision.kind === 'giveUp'
+  const retry = decision.kind === 'retry' ? { retryAt: decision.at } : {}
+  const meta: EntryMeta = { askedAgo, startedAgo, ...retry }
+  return { ask, kind: 'step.failed', attempt: number, payload, meta, final }
 }
 
 /** The one place where the body hears an answer, first time or replay. */

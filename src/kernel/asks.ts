@@ -27,6 +27,8 @@ export interface StepAsk extends AskBase {
   retryAt: Instant | null
   manual: boolean
   running: RunningAttempt | null
+  /** When the attempt under way began. */
+  startedAt: Instant
 }
 
 export interface TimerAsk extends AskBase {

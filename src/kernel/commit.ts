@@ -71,7 +71,6 @@ export class Committer {
   private readonly engaged = new Set<Uid>()
   private inFlight = 0
   private scheduled = false
-  private readonly idle: (() => void)[] = []
   queuedBytes = 0
 
   constructor(deps: CommitterDeps) {
@@ -106,13 +105,8 @@ export class Committer {
     })
   }
 
-  /** Resolves when nothing is queued or in flight. */
-  drained(): Promise<void> {
-    if (this.isIdle()) return Promise.resolve()
-    return new Promise((resolve) => this.idle.push(resolve))
-  }
-
-  private isIdle(): boolean {
+  /** Nothing is queued or in flight. */
+  get idle(): boolean {
     const queued =
       this.speakers.size + this.again.length + this.messages.length + this.starts.length
     return queued === 0 && this.inFlight === 0
@@ -135,7 +129,6 @@ export class Committer {
       for (const item of batch) this.engage(item.delta, true)
       this.sendBatch(batch, false, RETRY_MIN_MS)
     }
-    if (this.isIdle()) for (const resolve of this.idle.splice(0)) resolve()
   }
 
   private assemble(): Item[] {

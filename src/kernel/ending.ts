@@ -15,7 +15,6 @@ import type {
 } from '../model/run.js'
 import type { BodyEnd } from './conversation.js'
 import type { Frame } from './frame.js'
-import type { Mailbox } from './mailbox.js'
 import type { TurnDelta } from './store.js'
 
 export type StopCause =
@@ -40,14 +39,16 @@ export function endOf(end: BodyEnd): End {
 }
 
 /** A cancel that has been accepted comes before a deadline that has passed. */
-export function reasonToStop(run: RunFacts, mail: Mailbox, now: Instant): StopCause | null {
-  const { cancel } = mail
-  const { deadlineAt } = run
+export function reasonToStop(frame: Frame): StopCause | null {
+  const { cancel } = frame.mail
+  const { deadlineAt } = frame.run
   if (cancel) {
     const reason = cancel.meta?.reason ?? ''
     return { kind: 'cancel', reason, inside: false, message: cancel }
   }
-  return deadlineAt !== null && now >= deadlineAt ? { kind: 'deadline', deadlineAt } : null
+  return deadlineAt !== null && frame.clock() >= deadlineAt
+    ? { kind: 'deadline', deadlineAt }
+    : null
 }
 
 export interface EndFact {

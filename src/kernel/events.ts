@@ -1,7 +1,7 @@
 // Events: what listeners hear, after the commit. At least once somewhere: what a process has committed and not
 // delivered when it dies is inherited by whoever reaps it.
 
-import type { Entry } from '../model/run.js'
+import type { NewEntry } from '../model/run.js'
 import type { KernelEvent } from './api.js'
 import type { Ports } from './ports.js'
 import type { FeedEntry, Store } from './store.js'
@@ -28,15 +28,17 @@ export class Events {
     return () => void this.listeners.delete(listener)
   }
 
-  entries(run: RunName, entries: readonly Entry[]): void {
+  /** Entries that were stored behind number `after`. */
+  entries(run: RunName, entries: readonly NewEntry[], after: number): void {
     if (!this.heard) return
-    for (const entry of entries) {
-      this.emit({ id: `${run.uid}:${entry.seq}`, run, kind: 'entry', entry })
+    for (const [i, entry] of entries.entries()) {
+      const seq = after + i + 1
+      this.emit({ id: `${run.uid}:${seq}`, run, kind: 'entry', entry: { ...entry, seq } })
     }
   }
 
   inherited(entries: readonly FeedEntry[], feedIds: readonly number[]): void {
-    for (const { entry, ...run } of entries) this.entries(run, [entry])
+    for (const { entry, ...run } of entries) this.entries(run, [entry], entry.seq - 1)
     this.done(feedIds)
   }
 

@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
 import type { Ports } from './ports.js'
-import type { Fence, NewRun, Next } from './store.js'
+import type { Fence, NewRun, TurnDelta } from './store.js'
 
 /** What the database has of a run when its frame is made. */
 export interface StoredRun {
@@ -42,7 +42,7 @@ export interface FrameDeps {
   submit(frame: Frame): void
   /** There are messages above what it has seen. */
   load(frame: Frame): void
-  committed(frame: Frame, entries: readonly Entry[], next: Next): void
+  committed(frame: Frame, delta: TurnDelta): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(frame: Frame, reload: boolean): void
   spokeWhileParked(frame: Frame, name: string): void

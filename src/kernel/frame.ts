@@ -27,7 +27,7 @@ import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
-import type { Answer, TurnDelta } from './store.js'
+import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction } from './transaction.js'
 
 export class Frame implements Answerer {
@@ -159,7 +159,7 @@ export class Frame implements Answerer {
   pump(): void {
     if (!this.active || this.closing || this.end) return
     if (!this.body.live || this.body.settling) return
-    this.stop ??= reasonToStop(this.run, this.mail, this.clock())
+    this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
     const outcome = this.ready.shift() ?? this.lookForOutcome()
@@ -241,6 +241,7 @@ export class Frame implements Answerer {
       if (ask.running === attempt) this.stepEnded(ask, attempt, end)
     })
     ask.running = attempt
+    ask.startedAt = this.clock()
     attempt.start()
   }
 
@@ -311,7 +312,7 @@ export class Frame implements Answerer {
   private finish(end: End): void {
     this.alarm.off()
     this.end = end
-    this.questions.giveUp(runFinished(this.run.id, 'over'))
+    if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
     const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
     if (notBefore !== null) this.out.holds(notBefore)
     if (taken !== null) this.out.takes(taken)
@@ -352,10 +353,25 @@ export class Frame implements Answerer {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
     const next = nextOf(this)
     if (next.kind === 'go' && !this.out.waiting) return null
-    const parts = this.out.take()
+    return this.send(next)
+  }
+
+  /** Everything that is decided goes out as one delta. */
+  send(next: Next): TurnDelta {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
-    const delta: TurnDelta = { kind: 'turn', fence, ...parts, next }
+    const parts = this.out.take()
+    const { entries, taken, starts, messages, notBefore } = parts
+    const delta: TurnDelta = {
+      kind: 'turn',
+      fence,
+      notBefore,
+      entries,
+      taken,
+      starts,
+      messages,
+      next,
+    }
     this.inFlight = { delta, parts }
     return delta
   }
@@ -387,13 +403,13 @@ export class Frame implements Answerer {
   }
 
   private stored(delta: TurnDelta, inbox: number): void {
-    const entries = this.out.stored(delta.entries)
     const { next } = delta
+    this.out.stored(delta.entries)
     if (next.kind !== 'go') {
       this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
       this.alarm.off()
     }
-    this.deps.committed(this, entries, next)
+    this.deps.committed(this, delta)
     if (next.kind !== 'go') return
     if (inbox > this.mail.seen) this.deps.load(this)
     this.pump()

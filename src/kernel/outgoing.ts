@@ -4,7 +4,7 @@
 //   G1. The number of an entry is fixed when it is appended: entries go out in that order, without gaps.
 //   G2. One delta of a run is in flight at a time; what is decided meanwhile waits here and goes out as one.
 
-import type { Entry, Instant, NewEntry } from '../model/run.js'
+import type { Instant, NewEntry } from '../model/run.js'
 import type { StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
@@ -73,12 +73,10 @@ export class Outgoing {
     return { entries, taken, starts, messages, notBefore }
   }
 
-  /** The database has stored what was in flight. Gives the entries with their numbers. */
-  stored(entries: readonly NewEntry[]): Entry[] {
-    const numbered = entries.map((entry, i) => ({ ...entry, seq: this.ackedSeq + i + 1 }))
+  /** The database has stored what was in flight. */
+  stored(entries: readonly NewEntry[]): void {
     this.ackedSeq += entries.length
     this.inFlight = 0
-    return numbered
   }
 
   /** What was in flight is never stored, and neither is what was decided on top of it. */

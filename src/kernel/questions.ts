@@ -38,9 +38,10 @@ export class Questions {
     return ask
   }
 
-  /** When the oldest question that nobody has written down was asked. */
+  /** Since when a step runs that nobody has written down. */
   get unwrittenSince(): Instant | null {
-    return this.unwritten[0]?.askedAt ?? null
+    for (const ask of this.unwritten) if (ask.running) return ask.startedAt
+    return null
   }
 
   /**

@@ -14,13 +14,15 @@ export type ReplayStep =
   | { readonly kind: 'missing'; readonly difference: Difference }
   | { readonly kind: 'diverged'; readonly difference: Difference }
 
+const NOTHING = readScript([])
+
 export class Replayer {
   readonly script: Script
   private window = 0
   private position = 1
 
   constructor(journal: readonly Entry[]) {
-    this.script = readScript(journal)
+    this.script = journal.length === 0 ? NOTHING : readScript(journal)
   }
 
   /** The body is quiet; `asked` is what it has asked since the last answer, `settled` whether it has ended. */

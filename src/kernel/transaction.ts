@@ -19,14 +19,11 @@ export function closeTransaction(
   outcome: Outcome,
   transaction: StepTransaction,
 ): void {
-  const { run, deps } = frame
+  const { deps } = frame
   frame.closing = true
   const entry = frame.record(outcome)
-  const parts = frame.out.take()
-  const fence = { uid: run.uid, owner: deps.owner(), epoch: frame.epoch, seq: frame.out.ackedSeq }
-  const delta: TurnDelta = { kind: 'turn', fence, ...parts, next: { kind: 'go' } }
-  frame.inFlight = { delta, parts }
-  const closing = { frame, outcome, entry, parts, delta }
+  const delta = frame.send({ kind: 'go' })
+  const closing = { frame, outcome, entry, parts: delta, delta }
   deps.ports.fault('transaction.close')
   transaction.close(delta).then(
     (committed) => closed(closing, committed),
@@ -55,8 +52,8 @@ function applied(closing: Closing, inbox: number): void {
   if (frame.state !== 'active') return
   frame.inFlight = null
   frame.closing = false
-  const entries = frame.out.stored(delta.entries)
-  frame.deps.committed(frame, entries, delta.next)
+  frame.out.stored(delta.entries)
+  frame.deps.committed(frame, delta)
   if (inbox > frame.mail.seen) frame.deps.load(frame)
   frame.answer(outcome.ask, entry)
 }

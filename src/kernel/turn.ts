@@ -54,6 +54,7 @@ export function makeTurn(frame: Asked): Turn {
   }
 }
 
+/** One literal per kind: an ask is made for every step of every run, and spreading objects costs more than the rest. */
 function newAsk(
   frame: Asked,
   name: string,
@@ -62,34 +63,42 @@ function newAsk(
   fail: (failure: Failure) => void,
 ): Ask {
   const askedAt = frame.clock()
-  const base = {
-    name,
-    occurrence: frame.nextOccurrence(name),
-    askedAt,
-    afterSeq: 0,
-    journaled: false,
-    answer,
-    fail,
-  }
-  const instant = (due: Due): Instant => ('at' in due ? due.at : askedAt + due.afterMs)
+  const occurrence = frame.nextOccurrence(name)
+  const afterSeq = 0
+  const journaled = false
+  const attempts = 0
+  const retryAt = null
+  const manual = false
   switch (question.kind) {
     case 'step': {
       const { order } = question
-      const fresh = { attempts: 0, retryAt: null, manual: false, running: null }
-      return { ...base, kind: 'step', target: order.label, order, ...fresh }
+      // biome-ignore format: one line
+      return { kind: 'step', name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, running: null, startedAt: 0 }
     }
-    case 'timer':
-      return { ...base, kind: 'timer', target: '', dueAt: instant(question.due) }
+    case 'timer': {
+      const dueAt = instantOf(question.due, askedAt)
+      // biome-ignore format: one line
+      return { kind: 'timer', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
+    }
     case 'wait': {
       const { names, until } = question.wish
-      return { ...base, kind: 'wait', target: '', names, dueAt: until && instant(until) }
+      const dueAt = until && instantOf(until, askedAt)
+      // biome-ignore format: one line
+      return { kind: 'wait', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, dueAt }
     }
     case 'child': {
       const { order } = question
-      const fresh = { attempts: 0, retryAt: null, manual: false, uid: null }
-      return { ...base, kind: 'child', target: order.definition, order, ...fresh }
+      // biome-ignore format: one line
+      return { kind: 'child', name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, uid: null }
     }
-    case 'record':
-      return { ...base, kind: 'record', target: '', effect: question.effect }
+    case 'record': {
+      const { effect } = question
+      // biome-ignore format: one line
+      return { kind: 'record', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, effect }
+    }
   }
+}
+
+function instantOf(due: Due, askedAt: Instant): Instant {
+  return 'at' in due ? due.at : askedAt + due.afterMs
 }

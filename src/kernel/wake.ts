@@ -2,11 +2,11 @@
 // told.
 
 import type { Uid } from '../model/ids.js'
-import type { Message } from '../model/run.js'
+import type { Instant, Message, NewEntry } from '../model/run.js'
 import type { Executor } from './execute.js'
 import type { Frames } from './frames.js'
 import type { Hints } from './ports.js'
-import type { Committed, Delta, StartDelta } from './store.js'
+import type { Committed, Delta, NewRun, StartDelta } from './store.js'
 
 export interface WakeDeps {
   readonly frames: Frames
@@ -16,6 +16,15 @@ export interface WakeDeps {
   others(): boolean
   /** Something may be due for us. */
   due(): void
+  /** Listeners hear that the run exists. */
+  started(run: NewRun, now: Instant): void
+}
+
+/** Entry 1 of every run: what it was started with. */
+export function createdEntry(run: NewRun, at: Instant): NewEntry {
+  const meta = run.order ? { order: run.order } : null
+  const payload = run.input
+  return { kind: 'run.created', name: '', occurrence: 0, attempt: 0, at, meta, payload }
 }
 
 /** To be called when the answers of the batch have been told: a parent that parks in it is kept before it is taken. */
@@ -24,8 +33,10 @@ export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Commit
   deliver(deps, inHand)
   deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
-    if (committed.answers[i]?.kind !== 'done') continue
+    const answer = committed.answers[i]
+    if (answer?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
+      if (!answer.repeated) deps.started(start.run, committed.now)
       if (start.claim) deps.executor.begin(start.run, committed.now)
     }
   }

@@ -6,7 +6,6 @@ import { databaseRefused } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { type ChildOrder, Failure, type Program } from '../model/program.js'
-import type { Entry } from '../model/run.js'
 import { isFinal } from '../model/run.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
@@ -29,18 +28,21 @@ import type {
   Committed,
   Delta,
   NewRun,
-  Next,
   Owned,
   TurnDelta,
   Worker,
 } from './store.js'
-import { type WakeDeps, wake } from './wake.js'
+import { Uids } from './uids.js'
+import { createdEntry, type WakeDeps, wake } from './wake.js'
+
+const LOOK_AGAIN_MS = 5
 
 export class WorkerHost {
   readonly options: KernelOptions
   readonly counters: Counters
   readonly defects: Defects
   readonly anchor: Anchor
+  private readonly uids: Uids
   readonly frames: Frames
   readonly events: Events
   readonly results: Results
@@ -55,6 +57,7 @@ export class WorkerHost {
   /** Runs that a beat said are ours and that are not here; adopted at the second time. */
   private strangers = new Map<Uid, Claimed>()
   private closing = false
+  private offUpkeep = (): void => {}
 
   constructor(options: KernelOptions) {
     this.options = options
@@ -64,6 +67,7 @@ export class WorkerHost {
     const { counters, defects } = this
     this.programs = new Map(options.programs.map((program) => [program.name, program]))
     this.anchor = new Anchor(ports.clock)
+    this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs)
@@ -137,6 +141,7 @@ export class WorkerHost {
       hints: ports.hints,
       others: () => this.lease.others > 0,
       due: () => this.options.worker && this.claimer.poke(),
+      started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
     }
     this.offHints = ports.hints.subscribe((hint) => this.hinted(hint))
   }
@@ -148,7 +153,7 @@ export class WorkerHost {
   }
 
   newUid(): Uid {
-    return uuidv7(Math.max(0, this.anchor.now()), this.options.ports.random.bytes(10)) as Uid
+    return this.uids.next()
   }
 
   versionOf(definition: string): string | null {
@@ -172,25 +177,28 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
-    const { clock } = this.options.ports
     for (const frame of this.frames.active.values()) frame.handOver()
-    await new Promise<void>((resolve) => {
-      const until = clock.monotonic() + this.options.closeGraceMs
-      const look = (): void => {
-        if (this.frames.active.size === 0 || clock.monotonic() >= until) return resolve()
-        clock.after(5, look)
-      }
-      look()
-    })
+    await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
-    await Promise.race([
-      this.committer.drained(),
-      new Promise<void>((resolve) => void clock.after(this.options.closeGraceMs, resolve)),
-    ])
+    await this.within(() => this.committer.idle)
+    this.offUpkeep()
     this.lease.close()
     this.results.close()
     this.offHints()
     await this.events.flush()
+  }
+
+  /** Resolves when `met`, or when the grace is over. */
+  private within(met: () => boolean): Promise<void> {
+    const { clock } = this.options.ports
+    const until = clock.monotonic() + this.options.closeGraceMs
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (met() || clock.monotonic() >= until) resolve()
+        else clock.after(LOOK_AGAIN_MS, look)
+      }
+      look()
+    })
   }
 
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
@@ -251,7 +259,7 @@ export class WorkerHost {
   private upkeep(): void {
     if (this.closing) return
     void this.events.flush()
-    this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
+    this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
   }
 
   private newWorker(): Worker {
@@ -286,7 +294,7 @@ export class WorkerHost {
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
-      committed: (frame, entries, next) => this.turnCommitted(frame, entries, next),
+      committed: (frame, delta) => this.turnCommitted(frame, delta),
       lost: (frame, reload) => this.turnLost(frame, reload),
       spokeWhileParked: ({ run }, name) =>
         ports.log.warn(
@@ -300,16 +308,16 @@ export class WorkerHost {
 
   private childRun(frame: Frame, uid: Uid, order: ChildOrder): NewRun {
     const { workspace, tags, uid: parentUid, id } = frame.run
-    const { definition, input } = order
+    const { definition, input, timeoutMs } = order
     const version = order.version ?? this.versionOf(definition)
     const names = { uid, id: uid as string as RunId, workspace, definition, version, tags }
-    const times = { priority: 5, delayMs: 0, timeoutMs: null }
+    const times = { priority: 5, delayMs: 0, timeoutMs }
     return { ...names, ...times, input, order: order.order, parent: { uid: parentUid, id } }
   }
 
-  private turnCommitted(frame: Frame, entries: readonly Entry[], next: Next): void {
+  private turnCommitted(frame: Frame, { fence, entries, next }: TurnDelta): void {
     const { run } = frame
-    this.events.entries(run, entries)
+    this.events.entries(run, entries, fence.seq)
     if (next.kind === 'go') return
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {

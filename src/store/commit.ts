@@ -27,7 +27,11 @@ export async function commitOnce(
   const row = onlyRow(await call(packed.params))
   return {
     now: numberOf(row, 'now_ms'),
-    answers: unpackAnswers(row.answers, deltas, packed.places),
+    answers: unpackAnswers(
+      { answers: row.answers ?? null, silent: numberOf(row, 'silent') },
+      deltas,
+      packed.places,
+    ),
     claimed: records(row.claimed).map(claimedOf),
     feedId: numberOfOrNull(row, 'feed_row'),
   }

@@ -12,7 +12,17 @@ import type {
 import type { RunId, Uid } from '../model/ids.js'
 import type { EntryKind, NewMessage, Status, Stop } from '../model/run.js'
 import type { SqlValue } from './driver.js'
-import { list, metaText, numberOrNull, orNull, pack, packSparse, records, tagsOf } from './wire.js'
+import {
+  list,
+  listSparse,
+  metaText,
+  numberOrNull,
+  orNull,
+  pack,
+  packSparse,
+  records,
+  tagsOf,
+} from './wire.js'
 
 /** A recorded outcome is progress: the run did not crash on it. */
 const OUTCOMES: ReadonlySet<EntryKind> = new Set<EntryKind>([
@@ -53,9 +63,20 @@ export function packCommit(
   const { resent, feed, feedInto, inTransaction, mailboxMax, suspectFrom } = settings
   return {
     params: [
-      ...[by.id, by.build, pack(names), pack(versions), resent, feed, feedInto, inTransaction],
-      ...[mailboxMax, suspectFrom],
-      ...turnColumns(sorted.turns.map(({ delta }) => delta)),
+      by.id,
+      by.build,
+      pack(names),
+      pack(versions),
+      resent,
+      feed,
+      feedInto,
+      inTransaction,
+      mailboxMax,
+      suspectFrom,
+      ...turnColumns(
+        by,
+        sorted.turns.map(({ delta }) => delta),
+      ),
       ...entryColumns(sorted.turns.map(({ delta }) => delta)),
       ...starts,
       ...messages,
@@ -93,23 +114,34 @@ function sortDeltas(deltas: readonly Delta[]): Sorted {
   return { turns, starts, messages }
 }
 
-function turnColumns(turns: readonly TurnDelta[]): SqlValue[] {
+function turnColumns(by: Worker, turns: readonly TurnDelta[]): SqlValue[] {
   const next = turns.map((turn) => turn.next)
   return [
     list(turns.map(({ fence }) => fence.uid)),
-    list(turns.map(({ fence }) => fence.owner)),
+    listSparse(
+      turns.map(({ fence }) => fence.owner),
+      by.id,
+    ),
     list(turns.map(({ fence }) => fence.epoch)),
     list(turns.map(({ fence }) => fence.seq)),
     list(turns.map(({ entries }) => entries.length)),
-    list(turns.map(({ taken }) => taken.length)),
-    list(next.map((n) => (n.kind === 'park' ? n.seen : null))),
-    list(turns.map(({ messages }) => (messages.length > 0 ? 1 : 0))),
+    listSparse(
+      turns.map(({ taken }) => taken.length),
+      0,
+    ),
+    listSparse(next.map((n) => (n.kind === 'park' ? n.seen : null))),
+    listSparse(
+      turns.map(({ messages }) => (messages.length > 0 ? 1 : 0)),
+      0,
+    ),
     list(turns.map(({ entries }) => entries.some(({ kind }) => OUTCOMES.has(kind)))),
-    list(turns.map(({ notBefore }) => notBefore)),
-    list(next.map((n) => (n.kind === 'park' ? n.dueAt : null))),
+    listSparse(turns.map(({ notBefore }) => notBefore)),
+    listSparse(next.map((n) => (n.kind === 'park' ? n.dueAt : null))),
     list(next.map((n) => n.kind)),
-    list(next.map((n) => (n.kind === 'park' ? n.reason : n.kind === 'end' ? n.status : null))),
-    list(next.map((n) => (n.kind === 'end' ? n.stopSeen : null))),
+    listSparse(
+      next.map((n) => (n.kind === 'park' ? n.reason : n.kind === 'end' ? n.status : null)),
+    ),
+    listSparse(next.map((n) => (n.kind === 'end' ? n.stopSeen : null))),
     packSparse(next.map((n) => (n.kind === 'park' ? n.divergedBuild : null))),
   ]
 }
@@ -170,7 +202,12 @@ function messageColumns({ turns, messages }: Sorted): SqlValue[] {
     readonly claim: boolean
   }
   const all: Mail[] = messages.map(({ delta: { to, message, claim } }) => ({
-    ...{ turn: 0, uid: null, workspace: to.workspace, run: to.id, message, claim },
+    turn: 0,
+    uid: null,
+    workspace: to.workspace,
+    run: to.id,
+    message,
+    claim,
   }))
   for (const [at, { delta }] of turns.entries()) {
     for (const { to, message, claim } of delta.messages) {
@@ -194,24 +231,28 @@ function messageColumns({ turns, messages }: Sorted): SqlValue[] {
 // ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function unpackAnswers(
-  packed: SqlValue | undefined,
+  row: { readonly answers: SqlValue; readonly silent: number },
   deltas: readonly Delta[],
   places: PackedCommit['places'],
 ): Answer[] {
   const answers = new Array<Answer | undefined>(deltas.length)
-  for (const [source = '', index, ...fields] of records(packed)) {
+  let turnsAnswered = 0
+  for (const [source = '', index, ...fields] of records(row.answers)) {
     const at = places[source as 't' | 's' | 'm'][Number(index) - 1]
     const delta = at === undefined ? undefined : deltas[at]
     if (at === undefined || delta === undefined) throw new Error('An answer to nothing.')
     answers[at] = answerOf(delta, fields)
+    if (source === 't') turnsAnswered += 1
   }
-  return deltas.map((delta, at) => answers[at] ?? startDone(delta))
+  if (turnsAnswered + row.silent !== places.t.length) throw new Error('A turn was not answered.')
+  return deltas.map((delta, at) => answers[at] ?? silentlyDone(delta))
 }
 
-/** The commonest answer is not sent: a caller's start that was stored. */
-function startDone(delta: Delta): Answer {
-  if (delta.kind !== 'start') throw new Error(`A ${delta.kind} was not answered.`)
-  return { kind: 'done', uid: delta.run.uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
+/** The commonest answers are not sent: a start that was stored, a turn of a run without messages and stop. */
+function silentlyDone(delta: Delta): Answer {
+  if (delta.kind === 'message') throw new Error('A message was not answered.')
+  const uid = delta.kind === 'start' ? delta.run.uid : delta.fence.uid
+  return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
 }
 
 function answerOf(delta: Delta, [kind = '', ...fields]: readonly string[]): Answer {

@@ -187,7 +187,12 @@ create view @schema@.shown_v1 as
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
--- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. A start without one is done.
+-- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that was stored
+-- and for a turn that was applied to a run without messages and stop: \`silent\` counts the latter.
+--
+-- The two statements of a plain step are planned once (C6): planning them costs as much as executing ten deltas. The only
+-- index that fits is the primary key of runs, so their plan cannot depend on statistics (plans.test.ts). All others
+-- are planned for their parameters.
 create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
@@ -198,7 +203,7 @@ create function @schema@.commit_v1(
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
   m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text
-) returns table (now_ms float8, feed_row text, answers text, claimed text)
+) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -228,7 +233,10 @@ declare
   fates text[];         -- per message: new, known, busy, none, RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL
   numbers int[];
   at_turn int;
+  part_silent int;
+  plan_mode text;
 begin
+  silent := 0;
   if in_xact is not null and in_xact is distinct from pg_current_xact_id_if_assigned()::text then
     raise exception 'the transaction was ended by other means' using errcode = 'PD001';
   end if;
@@ -253,7 +261,7 @@ begin
             where t.mail = 1 and (t.uid = any (skipped)
               or exists (select 1 from unnest(m_turn, m_to) m (turn, target) where m.turn = t.i and m.target = any (skipped))) loop
           t_mail[at_turn] := 2;
-          answers := concat_ws(E'\\x1e', answers, concat_ws(E'\\x1f', 't', at_turn, 'busy'));
+          answers := nullif(concat_ws(E'\\x1e', answers, concat_ws(E'\\x1f', 't', at_turn, 'busy')), '');
         end loop;
       end if;
       -- The clock again: a message is accepted after its run's row was locked, so times follow numbers.
@@ -262,16 +270,17 @@ begin
 
     -- Turns. Park compares the counter on the row itself, so a message that came first is seen, whatever the snapshot.
     just := null;
-    if (phase - 1) = any (t_mail) then
+    if (phase = 1 and turn_count > 0) or (phase = 2 and 1 = any (t_mail)) then
+      plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       with u as (
         update runs r set
             seq = r.seq + d.count,
             updated_at = now_at,
-            taken = r.taken + d.taken,
+            taken = r.taken + coalesce(d.taken, 0),
             crashes = case when d.outcome then 0 else r.crashes end,
             owner = case when d.next = 'go' then r.owner end,
             due_at = case
-              when d.next in ('go', 'end') or r.stop = 'pause' then null
+              when d.next = 'go' or d.next = 'end' or r.stop = 'pause' then null
               when d.next = 'release' or r.stop = 'cancel' or r.inbox > d.seen or d.build is not null then now_at
               else instant_v1(d.due) end,
             status = case
@@ -280,7 +289,7 @@ begin
               when d.next = 'release' and r.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
               else 'waiting' end,
             reason = case
-              when d.next in ('go', 'end') then null
+              when d.next = 'go' or d.next = 'end' then null
               when r.stop = 'pause' then 'paused'
               when d.next = 'park' then d.word end,
             finished_at = case when d.next = 'end' then now_at end,
@@ -288,17 +297,21 @@ begin
               else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
           from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, builds)
             with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, build, i)
-          where d.mail = phase - 1
-            and r.uid = d.uid and r.owner is not distinct from d.owner and r.epoch = d.epoch and r.seq = d.seq
+          where coalesce(d.mail, 0) = phase - 1
+            and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq = d.seq
             and (d.before is null or instant_v1(d.before) <= now_at)
             and (d.next <> 'end' or r.stop is null or r.stop is not distinct from d.stop_seen)
           returning d.i, d.count, r.uid, r.seq, r.inbox, r.stop)
-      select array_agg(u.i), string_agg(concat_ws(E'\\x1f', 't', u.i, 'done', u.inbox, coalesce(u.stop, ''), 0), E'\\x1e'),
+      select array_agg(u.i),
+          string_agg(concat_ws(E'\\x1f', 't', u.i, 'done', u.inbox, coalesce(u.stop, ''), 0), E'\\x1e') filter (where u.inbox > 0 or u.stop is not null),
+          count(*) filter (where u.inbox = 0 and u.stop is null),
           string_agg(concat(u.uid, ':', u.seq - u.count + 1, ':', u.seq), ',') filter (where feed_asked and u.count > 0)
-        into just, part, part_spans from u;
+        into just, part, part_silent, part_spans from u;
     end if;
 
-    if just is not null then
+    if just is null then
+      plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
+    else
       applied_count := applied_count + cardinality(just);
       is_whole := cardinality(just) = turn_count;
       if is_whole then
@@ -306,13 +319,15 @@ begin
       else
         foreach at_turn in array just loop applied[at_turn] := phase; end loop;
       end if;
-      turn_answers := concat_ws(E'\\x1e', turn_answers, part);
+      silent := silent + part_silent;
+      turn_answers := nullif(concat_ws(E'\\x1e', turn_answers, part), '');
       spans := nullif(concat_ws(',', spans, part_spans), '');
       insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
+      plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
       if cardinality(k_turn) > 0 then
         update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
           from unnest(k_turn, k_no) k (turn, no)
@@ -342,6 +357,10 @@ begin
       select (select count(*) from s), (select count(*) from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
         into starts_picked, starts_stored, part_spans;
       if starts_picked > 0 then
+        -- New rows are ours: a message to a child of the same delta finds it.
+        if phase = 2 then
+          locked := locked || array(select s.uid from unnest(s_turn, s_uid) s (turn, uid) where applied[s.turn] = phase);
+        end if;
         spans := nullif(concat_ws(',', spans, part_spans), '');
         is_whole := starts_stored = starts_picked;
         insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
@@ -363,7 +382,7 @@ begin
           if part_spans is not null then
             raise exception 'the uid of % is taken', part_spans using errcode = '23505';
           end if;
-          answers := concat_ws(E'\\x1e', answers, part);
+          answers := nullif(concat_ws(E'\\x1e', answers, part), '');
         end if;
       end if;
     end if;
@@ -450,6 +469,7 @@ begin
       where m.turn = 0;
     answers := nullif(concat_ws(E'\\x1e', answers, part), '');
     -- The turns' rows once more: mail of this batch may have come behind them.
+    silent := 0;
     select string_agg(concat_ws(E'\\x1f', 't', t.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\\x1e') into turn_answers
       from unnest(t_uid, applied) with ordinality t (uid, phase, i)
       cross join lateral (select r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r
@@ -459,7 +479,7 @@ begin
   -- What the fence did not let through. Our own epoch at the last seq: an earlier sending has stored it (C5).
   if applied_count < turn_count then
     select string_agg(concat_ws(E'\\x1f', 't', t.i, case
-          when r.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from t.owner then case
+          when r.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from coalesce(t.owner, by_id) then case
             when instant_v1(t.before) > now_at then 'early'
             when t.next = 'end' and r.stop is not null and r.stop is distinct from t.stop_seen then 'stopping'
             else 'busy' end
@@ -470,11 +490,11 @@ begin
         with ordinality t (uid, owner, epoch, seq, count, mail, before, next, stop_seen, phase, i)
       left join lateral (select r.owner, r.epoch, r.seq, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
       left join lateral (select j.epoch from journal j where j.uid = t.uid and j.seq = t.seq + t.count limit 1) j on true
-      where t.phase = 0 and t.mail < 2;
-    answers := concat_ws(E'\\x1e', answers, part);
+      where t.phase = 0 and coalesce(t.mail, 0) < 2;
+    answers := nullif(concat_ws(E'\\x1e', answers, part), '');
   end if;
 
-  if feed_asked and spans <> '' then
+  if spans is not null then
     if feed_into is null then
       insert into feed (worker, pending, at, ranges) values (by_id, true, now_at, spans) returning id::text into feed_row;
     else
@@ -482,7 +502,7 @@ begin
     end if;
   end if;
 
-  answers := concat_ws(E'\\x1e', turn_answers, answers);
+  answers := nullif(concat_ws(E'\\x1e', turn_answers, answers), '');
   now_ms := ms_v1(now_at);
   return next;
 end $f$;` },
@@ -803,7 +823,7 @@ end $f$;` },
 ]
 
 export const QUERIES = {
-  commit: `select now_ms, feed_row, answers, claimed from @schema@.commit_v1(
+  commit: `select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
   $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::text,

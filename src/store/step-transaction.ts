@@ -25,7 +25,11 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
       let committed: Committed
       try {
         committed = await commitOnce(call, by, [delta], {
-          ...{ resent: false, feed: false, feedInto: null, inTransaction: xact, mailboxMax },
+          resent: false,
+          feed: false,
+          feedInto: null,
+          inTransaction: xact,
+          mailboxMax,
         })
       } catch (error) {
         await transaction.rollback()

@@ -17,6 +17,11 @@ export function list(values: readonly Plain[]): string {
   return `{${values.map((value) => (value === null ? 'NULL' : value)).join(',')}}`
 }
 
+/** As list, but nothing at all when every one is `rest`: the database fills up with nulls, and reads them as that. */
+export function listSparse(values: readonly Plain[], rest: Plain = null): string {
+  return values.every((value) => value === rest) ? '{}' : list(values)
+}
+
 /** Each text after a separator, so that one empty text is not no text. The codec's JSON has no control characters. */
 export function pack(texts: readonly (string | null)[]): string {
   if (texts.length === 0) return ''

@@ -63,7 +63,6 @@ function child(
 ): Promise<unknown> {
   const known = typeof target === 'string' ? null : target
   const isWorkflow = known?.kind === 'workflow'
-  if (isWorkflow && timeoutMs !== null) throw timeoutOfWorkflow(name, known.name)
   return decoded(
     turn.child(name, {
       definition: known?.name ?? (target as string),
@@ -72,6 +71,8 @@ function child(
       // A task carries out the order itself, in its one step; a workflow is started anew.
       order: isWorkflow ? null : orderOf(retry, timeoutMs),
       retry: isWorkflow ? (retry ?? NO_RETRY) : NO_RETRY,
+      // Of a workflow it limits the whole child run; a task has it in its order, per attempt.
+      timeoutMs: isWorkflow ? (timeoutMs ?? known.timeoutMs) : null,
     }),
   )
 }
@@ -105,12 +106,4 @@ function refuseOptionsAsInput(made: Made, input: unknown, where: string): void {
 function refuseMore(rest: readonly unknown[], most: number, where: string): void {
   if (rest.length <= most) return
   throw optionInvalid('arguments', where, rest[most], 'left out')
-}
-
-function timeoutOfWorkflow(step: string, workflow: string): PerdureError {
-  return new PerdureError(
-    'OPTION_INVALID',
-    `Option "timeout" in wf.do("${step}") cannot be given for the workflow "${workflow}".`,
-    { hint: `a timeout limits the code of one step: give it to a task or to a function` },
-  )
 }

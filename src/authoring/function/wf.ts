@@ -16,12 +16,11 @@ import type { Instant, PgClient, Step, Wf } from '../types.js'
 import { type Context, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
 import { waitFor } from './wait.js'
-import type { WorkflowMade } from './workflow.js'
 
 const NO_REASON = 'cancelled by the workflow itself'
 
-export function makeWf(turn: Turn, made: WorkflowMade, around: Surroundings): Wf {
-  const context: Context = { turn, run: runRef(turn.run, made.version), around }
+export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
+  const context: Context = { turn, run: runRef(turn.run, version), around }
   const generator = lazily(turn.run)
   const verbs = {
     run: context.run,

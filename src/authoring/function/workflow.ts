@@ -7,7 +7,6 @@ import { branded, type Made, readDefinition, type Surroundings } from '../defini
 import { decoded, executed, failureOf } from '../recorded.js'
 import { checksSomething, parse } from '../schema.js'
 import type {
-  Any,
   Definition,
   DefinitionOptions,
   Dict,
@@ -45,7 +44,7 @@ export function workflow<
 >(
   name: N,
   options: WorkflowOptions<R, I, S>,
-  fn: (wf: Wf<FnTypes<I, R, Any, S>>, input: I) => Result<O>,
+  fn: (wf: Wf<FnTypes<I, R, unknown, S>>, input: I) => Result<O>,
 ): Definition<N, FnTypes<I, R, O, S>>
 export function workflow(...args: readonly unknown[]): Definition {
   const { facts, fn } = readDefinition<WorkflowMade['fn']>('workflow', OPTIONS, args)
@@ -60,7 +59,7 @@ export function workflowProgram(made: WorkflowMade, around: Surroundings): Progr
     body: async (turn) => {
       try {
         const input = await inputOf(made, turn, around)
-        const output = await made.fn(makeWf(turn, made, around), input as never)
+        const output = await made.fn(makeWf(turn, made.version, around), input as never)
         return encode(output, `the output of workflow "${made.name}"`, around.valueBytesMax)
       } catch (error) {
         throw failureOf(error, `the error of workflow "${made.name}"`)

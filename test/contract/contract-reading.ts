@@ -1,0 +1,165 @@
+import { expect } from 'vitest'
+import type { RunFilter } from '../../src/kernel/store.js'
+import type { RunId } from '../../src/model/ids.js'
+import {
+  child,
+  claimAll,
+  commit,
+  ENDED,
+  end,
+  ended,
+  entry,
+  fenceOf,
+  newId,
+  ownedRun,
+  parkedRun,
+  start,
+  step,
+  turn,
+  viewOf,
+  worker,
+} from './builders.js'
+import type { Case } from './store-contract.js'
+
+const ANY: RunFilter = {
+  workspace: null,
+  definition: null,
+  statuses: null,
+  reason: null,
+  tags: {},
+  parentId: null,
+  createdAfter: null,
+  createdBefore: null,
+  text: null,
+  after: null,
+  newestFirst: false,
+  limit: 100,
+}
+
+export function readingContract(on: Case): void {
+  on('settled tells the ends that are there, and leaves the others out', async ({ store }) => {
+    const by = worker()
+    const [done, open, cancelled] = [
+      await ownedRun(store, by),
+      await ownedRun(store, by),
+      await ownedRun(store, by),
+    ]
+    const why = entry({ kind: 'run.cancelled', payload: null, meta: { reason: 'too late' } })
+    await commit(
+      store,
+      by,
+      ended(fenceOf(done, by)),
+      turn(fenceOf(cancelled, by), { entries: [why], next: end({ status: 'cancelled' }) }),
+    )
+    const tickets = [done, open, cancelled, { workspace: 'default', id: newId() }]
+    const settled = await store.settled(tickets.map(({ workspace, id }) => ({ workspace, id })))
+    const workspace = 'default'
+    expect([...settled].sort((a, b) => (a.uid < b.uid ? -1 : 1))).toEqual([
+      { workspace, id: done.id, uid: done.uid, status: 'completed', payload: '"ok"', reason: null },
+
+      {
+        workspace,
+        id: cancelled.id,
+        uid: cancelled.uid,
+        status: 'cancelled',
+        payload: null,
+        reason: 'too late',
+      },
+    ])
+    expect(await store.settled([])).toEqual([])
+  })
+
+  on('get knows the workspace', async ({ store }) => {
+    const by = worker()
+    const run = await ownedRun(store, by, { workspace: 'a' })
+    expect(await store.read.get('b', run.id)).toBeNull()
+    expect((await viewOf(store, run)).uid).toBe(run.uid)
+  })
+
+  on('list filters by everything it names', async ({ store, advance }) => {
+    const by = worker()
+    const first = await ownedRun(store, by, { workspace: 'a', id: 'alpha-1' as RunId })
+    await advance(1_000)
+    const second = await parkedRun(store, by, { workspace: 'a', tags: { k: 'v', l: 'w' } })
+    await advance(1_000)
+    const kid = child(second, { workspace: 'b', definition: 'other', tags: { k: 'x' } })
+    await commit(store, by, kid)
+    const { createdAt } = await viewOf(store, second)
+    const cases: [Partial<RunFilter>, readonly { uid: string }[]][] = [
+      [{}, [first, second, kid.run]],
+      [{ workspace: 'a' }, [first, second]],
+      [{ definition: 'other' }, [kid.run]],
+      [{ workspace: 'a', definition: 'other' }, []],
+      [{ statuses: ['running', 'pending'] }, [first, kid.run]],
+      [{ statuses: [] }, []],
+      [{ reason: 'signal' }, [second]],
+      [{ tags: { k: 'v' } }, [second]],
+      [{ tags: { k: 'v', l: 'w' } }, [second]],
+      [{ tags: { k: 'v', l: 'x' } }, []],
+      [{ parentId: second.id }, [kid.run]],
+      [{ createdAfter: createdAt }, [kid.run]],
+      [{ createdBefore: createdAt }, [first]],
+      [{ text: 'alpha' }, [first]],
+      [{ text: '%' }, []],
+    ]
+    for (const [filter, expected] of cases) {
+      const found = await store.read.list({ ...ANY, ...filter })
+      expect([filter, found.map(({ uid }) => uid)]).toEqual([filter, expected.map((r) => r.uid)])
+    }
+  })
+
+  on('list pages by uid in both directions', async ({ store }) => {
+    const by = worker()
+    const deltas = Array.from({ length: 7 }, () => start())
+    await commit(store, by, ...deltas)
+    const uids = deltas.map(({ run }) => run.uid).sort()
+    for (const newestFirst of [false, true]) {
+      const seen: string[] = []
+      for (let after: RunFilter['after'] = null; ; ) {
+        const page = await store.read.list({ ...ANY, limit: 3, after, newestFirst })
+        seen.push(...page.map(({ uid }) => uid))
+        if (page.length < 3) break
+        after = page.at(-1)?.uid ?? null
+      }
+      expect(seen).toEqual(newestFirst ? uids.toReversed() : uids)
+    }
+  })
+
+  on('history pages in both directions', async ({ store }) => {
+    const by = worker()
+    const run = await ownedRun(store, by)
+    const entries = Array.from({ length: 6 }, (_, i) => entry({ occurrence: i + 1 }))
+    await commit(store, by, turn(fenceOf(run, by), { entries }))
+    const page = async (after: number | null, newestFirst: boolean) =>
+      (await store.read.history(run.uid, { after, limit: 3, newestFirst })).map(({ seq }) => seq)
+    expect(await page(null, false)).toEqual([1, 2, 3])
+    expect(await page(3, false)).toEqual([4, 5, 6])
+    expect(await page(6, false)).toEqual([7])
+    expect(await page(null, true)).toEqual([7, 6, 5])
+    expect(await page(2, true)).toEqual([1])
+  })
+
+  on('openChildren are those that have not ended', async ({ store }) => {
+    const by = worker()
+    const parent = await ownedRun(store, by)
+    const [open, over] = [child(parent), { ...child(parent), claim: true }]
+    await commit(store, by, step(fenceOf(parent, by), { starts: [open, over] }))
+    await commit(store, by, turn(fenceOf(over.run, by), { entries: [ENDED], next: end() }))
+    const children = await store.read.openChildren(parent.uid)
+    expect(children.map(({ uid }) => uid)).toEqual([open.run.uid])
+  })
+
+  on('liveDefinitions are those of workers with a lease', async ({ store, advance }) => {
+    const definitions = [
+      { name: 'a', version: '1' },
+      { name: 'b', version: '2' },
+    ]
+    const [short, long] = [worker({ leaseMs: 1_000, definitions }), worker({ leaseMs: 60_000 })]
+    await store.join(short)
+    await store.join(long)
+    expect([...(await store.read.liveDefinitions())].sort()).toEqual(['a@1', 'b@2', 'order@1'])
+    await advance(2_000)
+    expect(await store.read.liveDefinitions()).toEqual(['order@1'])
+    expect(await claimAll(store, long)).toEqual([])
+  })
+}

@@ -1,0 +1,97 @@
+// The stores of the contract tests, on the databases of this test run. The only file here that knows how a server
+// or an embedded database comes to be.
+
+import { PGlite } from '@electric-sql/pglite'
+import { type Driver, DriverError, type Row } from '../../src/store/driver.js'
+import { openPgDriver } from '../../src/store/driver-pg/driver.js'
+import { openSqlStore } from '../../src/store/sql-store.js'
+import { describeOn, freshSchema, urlOf } from '../support/databases.js'
+import type { OpenStore, StoreUnderTest } from './store-contract.js'
+
+export { describeOn, freshSchema, urlOf }
+
+/** A schema of its own on a server; `schema` lets a test look at the tables. */
+export async function openPostgres(
+  url: string,
+  options: Parameters<OpenStore>[0] = {},
+): Promise<StoreUnderTest & { readonly schema: string; readonly driver: Driver }> {
+  const driver = await openPgDriver({ target: url })
+  const schema = freshSchema()
+  const store = await openSqlStore({ driver, schema, ...options })
+  return {
+    store,
+    driver,
+    schema,
+    advance: clockOf(driver, schema),
+    async close() {
+      await driver.script(`drop schema ${schema} cascade`)
+      await store.close()
+    },
+  }
+}
+
+/** All of one file share one embedded database. */
+export function openPglite(): OpenStore {
+  let shared: Promise<PGlite> | null = null
+  return async (options = {}) => {
+    shared ??= PGlite.create('memory://')
+    const driver = pgliteDriver(await shared)
+    const schema = freshSchema()
+    const store = await openSqlStore({ driver, schema, ...options })
+    return {
+      store,
+      advance: clockOf(driver, schema),
+      close: () => driver.script(`drop schema ${schema} cascade`),
+    }
+  }
+}
+
+/** Moves the clock of one schema for all connections, whatever pools they come from. */
+function clockOf(driver: Driver, schema: string): (ms: number) => Promise<void> {
+  let offset = 0
+  return async (ms) => {
+    offset += ms
+    await driver.script(
+      `create or replace function ${schema}.clock_v1() returns timestamptz language sql volatile as $f$
+         select date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' * ${offset} $f$`,
+    )
+  }
+}
+
+/** Enough of a driver for the contract; the product's own is src/store/driver-embedded. */
+function pgliteDriver(db: PGlite): Driver {
+  const wrapped = async <T>(call: Promise<T>): Promise<T> => {
+    try {
+      return await call
+    } catch (error) {
+      const code = String((error as { code?: unknown }).code ?? '08006')
+      throw new DriverError((error as Error).message, code, code.startsWith('08'))
+    }
+  }
+  return {
+    kind: 'embedded',
+    description: 'memory://',
+    query: async (_lane, sql, params) => (await wrapped(db.query<Row>(sql, [...params]))).rows,
+    script: async (sql) => {
+      await wrapped(db.transaction((tx) => tx.exec(sql)))
+    },
+    async begin() {
+      await db.exec('begin')
+      return {
+        async query(sql, params = []) {
+          const { rows, affectedRows } = await db.query<Record<string, unknown>>(sql, [...params])
+          return { rows, rowCount: affectedRows ?? null }
+        },
+        commit: async () => {
+          await db.exec('commit')
+        },
+        rollback: async () => {
+          await db.exec('rollback')
+        },
+      }
+    },
+    notify() {},
+    listen: async () => async () => {},
+    close: async () => {},
+  }
+}

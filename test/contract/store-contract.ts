@@ -1,0 +1,55 @@
+// The contract of the store port: every sentence of its comments, for every store. What only real connections can
+// show (locks, snapshots, lost answers) is in interleavings.test.ts.
+
+import { describe, test } from 'vitest'
+import type { Store } from '../../src/kernel/store.js'
+import { batchContract } from './contract-batches.js'
+import { mailContract } from './contract-mail.js'
+import { ownershipContract } from './contract-ownership.js'
+import { readingContract } from './contract-reading.js'
+import { startContract } from './contract-starts.js'
+import { transactionContract } from './contract-transactions.js'
+import { turnContract } from './contract-turns.js'
+
+export interface StoreUnderTest {
+  readonly store: Store
+  /** Moves the database's clock. */
+  advance(ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  /** Untaken messages of one run; the product has 10,000. */
+  readonly mailboxMax?: number
+}
+
+export type OpenStore = (options?: OpenOptions) => Promise<StoreUnderTest>
+
+/** One test with an empty store of its own. */
+export type Case = (
+  title: string,
+  body: (s: StoreUnderTest) => Promise<void>,
+  options?: OpenOptions,
+) => void
+
+export function storeContract(name: string, open: OpenStore): void {
+  const on: Case = (title, body, options) => {
+    test(title, async () => {
+      const s = await open(options)
+      try {
+        await body(s)
+      } finally {
+        await s.close()
+      }
+    })
+  }
+  describe(`Store contract: ${name}`, () => {
+    describe('start', () => startContract(on))
+    describe('turn', () => turnContract(on))
+    describe('message', () => mailContract(on))
+    describe('two deltas about one run in one batch', () => batchContract(on))
+    describe('ownership', () => ownershipContract(on))
+    describe('reading', () => readingContract(on))
+    describe('a step with its own transaction', () => transactionContract(on))
+  })
+}

@@ -1,0 +1,12 @@
+// One contract, every store.
+
+import { describeOn, openPglite, openPostgres, urlOf } from './open-stores.js'
+import { storeContract } from './store-contract.js'
+
+describeOn(['postgres15', 'postgres18'], 'SQL', (database) => {
+  storeContract(database.name, (options) => openPostgres(urlOf(database), options))
+})
+
+describeOn(['pglite'], 'SQL', () => storeContract('pglite', openPglite()))
+
+// The store in memory joins here: describeOn(['memory'], 'maps', () => storeContract('memory', openMemory))
