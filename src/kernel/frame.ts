@@ -9,6 +9,8 @@
 //   O3. A function starts only when every outcome delivered before it was asked for is durable.
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
+//   F2. While its parking is under way nothing is delivered: the body would go on in a frame that is being put away.
+//       The row knows what is due and what has come; whoever takes the run delivers it.
 
 import { diverged, historyTooLong, leaseLost, runFinished } from '../model/errors.js'
 import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
@@ -159,6 +161,8 @@ export class Frame implements Answerer {
   pump(): void {
     if (!this.active || this.closing || this.end) return
     if (!this.body.live || this.body.settling) return
+    // F2
+    if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
