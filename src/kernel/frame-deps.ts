@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
 import type { Ports } from './ports.js'
-import type { Fence, NewRun, TurnDelta } from './store.js'
+import type { Committed, Fence, NewRun, TurnDelta } from './store.js'
 
 /** What the database has of a run when its frame is made. */
 export interface StoredRun {
@@ -38,6 +38,10 @@ export interface FrameDeps {
   childRun(frame: Frame, uid: Uid, order: ChildOrder): NewRun
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
+  /** Somebody listens: what is committed goes to the feed until it is delivered. */
+  feed(): boolean
+  /** A step's own transaction is committed, and the run's delta with it. */
+  closed(delta: TurnDelta, committed: Committed): void
   /** It has something to commit: will be asked for its delta. */
   submit(frame: Frame): void
   /** There are messages above what it has seen. */

@@ -25,7 +25,7 @@ export function closeTransaction(
   const delta = frame.send({ kind: 'go' })
   const closing = { frame, outcome, entry, parts: delta, delta }
   deps.ports.fault('transaction.close')
-  transaction.close(delta).then(
+  transaction.close(delta, deps.feed()).then(
     (committed) => closed(closing, committed),
     (error: unknown) => unknown(closing, error),
   )
@@ -42,7 +42,10 @@ interface Closing {
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') return applied(closing, answer.inbox)
+  if (answer?.kind === 'done') {
+    if (closing.frame.active) closing.frame.deps.closed(closing.delta, committed)
+    return applied(closing, answer.inbox)
+  }
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }

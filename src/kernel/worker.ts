@@ -292,6 +292,8 @@ export class WorkerHost {
       newUid: () => this.newUid(),
       childRun: (frame, uid, order) => this.childRun(frame, uid, order),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
+      feed: () => this.events.heard,
+      closed: (delta, committed) => this.committed([delta], committed),
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
       committed: (frame, delta) => this.turnCommitted(frame, delta),
