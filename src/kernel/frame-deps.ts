@@ -28,6 +28,8 @@ export interface FrameDeps {
   readonly build: string
   readonly askShownAfterMs: number
   readonly abortGraceMs: number
+  /** Nothing is stored while a step's transaction is open. */
+  readonly isSingle: boolean
   /** This incarnation. */
   owner(): WorkerId
   /** The database's clock, as well as it is known here: never ahead of it. */

@@ -355,9 +355,15 @@ export class Frame implements Answerer {
   /** What there is to say now; null if nothing, or if the body has not finished reacting. */
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
+    if (this.deps.isSingle && this.hasTransaction()) return null
     const next = nextOf(this)
     if (next.kind === 'go' && !this.out.waiting) return null
     return this.send(next)
+  }
+
+  /** A delta sent now would wait for a transaction whose closing waits for the delta's answer. */
+  private hasTransaction(): boolean {
+    return this.questions.inTransaction() || this.ready.some(({ transaction }) => transaction)
   }
 
   /** Everything that is decided goes out as one delta. */

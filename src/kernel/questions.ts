@@ -74,6 +74,13 @@ export class Questions {
     return false
   }
 
+  inTransaction(): boolean {
+    for (const ask of this.open.values()) {
+      if (ask.kind === 'step' && ask.running?.hasTransaction) return true
+    }
+    return false
+  }
+
   nextDue(): Instant | null {
     let due: Instant | null = null
     for (const ask of this.open.values()) {
