@@ -5,6 +5,9 @@ import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js
 import type { Instant, Message, Stored } from '../model/run.js'
 import type { RunningAttempt } from './attempt.js'
 
+/** The target that tells a record from a step where its question has an entry of its own. */
+export const RECORD = 'record'
+
 interface AskBase {
   readonly name: string
   readonly occurrence: number

@@ -14,6 +14,7 @@ import type { Uid } from '../model/ids.js'
 import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
+import type { RunName } from './events.js'
 import type { Ports } from './ports.js'
 import type {
   Answer,
@@ -31,13 +32,15 @@ import { StoreRefused, StoreUnavailable } from './store.js'
 interface Item {
   readonly delta: Delta
   readonly bytes: number
+  /** An earlier sending may have stored it: busy is no answer to that. */
+  readonly resent?: boolean
   answered(answer: Answer, committed: Committed): void
   refused(error: StoreRefused): void
 }
 
 /** A run that says what it has to say when it is asked. */
 export interface Speaker {
-  readonly run: { readonly uid: Uid }
+  readonly run: RunName
   takeDelta(): TurnDelta | null
 }
 
@@ -52,9 +55,11 @@ export interface CommitterDeps {
   feed(): boolean
   /** Lets the deltas of this batch take the runs that they make runnable. */
   grant(delta: Delta): Delta
+  /** It will never be stored: the places that it was granted are free. */
+  ungrant(delta: Delta): void
   /** Before the answers are told, in the order of the commit. */
   committed(deltas: readonly Delta[], committed: Committed): void
-  turnAnswered(delta: TurnDelta, answer: Answer): void
+  turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -127,7 +132,8 @@ export class Committer {
       if (batch.length === 0) break
       this.inFlight += 1
       for (const item of batch) this.engage(item.delta, true)
-      this.sendBatch(batch, false, RETRY_MIN_MS)
+      const resent = batch.some((item) => item.resent)
+      this.sendBatch(batch, resent, RETRY_MIN_MS)
     }
   }
 
@@ -144,9 +150,10 @@ export class Committer {
     for (const uid of [...this.speakers.keys()]) {
       if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
       if (this.engaged.has(uid)) continue
-      const delta = this.speakers.get(uid)?.takeDelta()
+      const speaker = this.speakers.get(uid)
+      const delta = speaker?.takeDelta()
       this.speakers.delete(uid)
-      if (delta) add(this.turnItem(delta))
+      if (speaker && delta) add(this.turnItem(delta, speaker.run))
     }
     for (const queue of [this.again, this.messages, this.starts]) {
       let taken = 0
@@ -160,12 +167,12 @@ export class Committer {
     return batch
   }
 
-  private turnItem(taken: TurnDelta): Item {
+  private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
     return {
       delta,
       bytes: bytesOf(delta),
-      answered: (answer) => this.deps.turnAnswered(delta, answer),
+      answered: (answer) => this.deps.turnAnswered(delta, answer, run),
       refused: (error) => this.deps.turnRefused(delta, error),
     }
   }
@@ -188,7 +195,7 @@ export class Committer {
     store.commit(this.deps.worker(), deltas, { resent, feed: this.deps.feed() }).then(
       (committed) => {
         ports.fault('commit.after')
-        this.answered(batch, committed)
+        this.answered(batch, committed, resent)
       },
       (error: unknown) => {
         if (error instanceof StoreRefused) return this.halve(batch, error)
@@ -204,7 +211,7 @@ export class Committer {
     )
   }
 
-  private answered(batch: readonly Item[], committed: Committed): void {
+  private answered(batch: readonly Item[], committed: Committed, resent: boolean): void {
     this.deps.committed(
       batch.map((item) => item.delta),
       committed,
@@ -213,7 +220,7 @@ export class Committer {
       const answer = committed.answers[i]
       if (!answer) continue
       this.count(answer)
-      if (answer.kind === 'busy') this.again.push(item)
+      if (answer.kind === 'busy') this.again.push({ ...item, resent })
       else item.answered(answer, committed)
     }
     this.done(batch)
@@ -228,6 +235,7 @@ export class Committer {
   private halve(batch: readonly Item[], error: StoreRefused): void {
     const [only] = batch
     if (batch.length === 1 && only) {
+      this.deps.ungrant(only.delta)
       only.refused(error)
       return this.done(batch)
     }
@@ -243,7 +251,7 @@ export class Committer {
       const uid = item.delta.kind === 'turn' ? item.delta.fence.uid : ('' as Uid)
       return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
     })
-    this.answered(batch, { now: 0, answers, claimed: [], feedId: null })
+    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, false)
   }
 
   private done(batch: readonly Item[]): void {

@@ -46,7 +46,7 @@ export function reasonToStop(frame: Frame): StopCause | null {
     const reason = cancel.meta?.reason ?? ''
     return { kind: 'cancel', reason, inside: false, message: cancel }
   }
-  return deadlineAt !== null && frame.clock() >= deadlineAt
+  return deadlineAt !== null && frame.deps.now() >= deadlineAt
     ? { kind: 'deadline', deadlineAt }
     : null
 }

@@ -97,7 +97,7 @@ class KernelHost implements Kernel {
     if (answer === 'changed') {
       throw attemptChanged(to.id, view.attempt, view.attempt + 1)
     }
-    this.host.reopened()
+    this.host.madeDue()
   }
 
   result(to: Address, signal: AbortSignal | null): Promise<Settled> {
@@ -171,16 +171,23 @@ class KernelHost implements Kernel {
     const chain: { uid: Uid; attempt: number; entry: NewEntry; due: boolean }[] = []
     for (let view: RunView | null = top; view; ) {
       const { meta } = view.end ?? {}
-      const entry = this.reopenedEntry(view, meta?.name, meta?.occurrence)
       const child: RunView | null = await this.failedChild(view, meta?.name, meta?.occurrence)
+      const entry = this.reopenedEntry(view, child, meta?.name, meta?.occurrence)
       chain.unshift({ uid: view.uid, attempt: view.attempt, entry, due: child === null })
       view = child
     }
     return chain
   }
 
-  private reopenedEntry(view: RunView, name?: string, occurrence?: number): NewEntry {
-    const meta = name === undefined || occurrence === undefined ? null : { name, occurrence }
+  private reopenedEntry(
+    view: RunView,
+    child: RunView | null,
+    name?: string,
+    occurrence?: number,
+  ): NewEntry {
+    const reopened = child ? { uid: child.uid } : {}
+    const meta =
+      name === undefined || occurrence === undefined ? null : { name, occurrence, ...reopened }
     const attempt = view.attempt + 1
     const at = this.host.anchor.now()
     return { kind: 'run.reopened', name: '', occurrence: 0, attempt, at, meta, payload: null }

@@ -6,7 +6,7 @@ import type { KernelEvent } from './api.js'
 import type { Ports } from './ports.js'
 import type { FeedEntry, Store } from './store.js'
 
-type RunName = KernelEvent['run']
+export type RunName = KernelEvent['run']
 
 export class Events {
   private readonly listeners = new Set<(event: KernelEvent) => unknown>()

@@ -27,8 +27,7 @@ interface Wanted {
 }
 
 export class Executor {
-  /** Ours, and not yet in a frame. */
-  readonly loading = new Map<Uid, Claimed>()
+  readonly loading: Map<Uid, Claimed>
   private readonly store: Store
   private readonly frames: Frames
   private readonly events: Events
@@ -48,6 +47,7 @@ export class Executor {
     this.deps = deps
     this.store = more.store
     this.frames = more.frames
+    this.loading = more.frames.loading
     this.events = more.events
     this.programs = more.programs
   }
@@ -75,7 +75,8 @@ export class Executor {
       if (known >= 0) this.forget(run.uid)
       const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
       const frame = this.frames.recall(run.uid, run.seq)
-      if (frame) frame.mail.put(inHand?.get(run.uid) ?? [])
+      const messages = inHand?.get(run.uid) ?? []
+      if (frame?.mail.fits(messages)) frame.mail.put(messages)
       if (frame && frame.mail.seen >= run.inbox) {
         this.frames.add(frame)
         frame.resume(run.epoch)
@@ -138,7 +139,7 @@ export class Executor {
   private replay(claimed: Claimed, loaded: Loaded): void {
     const [created] = loaded.entries
     if (!created) return
-    const { counters, ports } = this.deps
+    const { counters } = this.deps
     const facts: RunFacts = {
       ...claimed,
       input: created.payload ?? '',
@@ -151,6 +152,7 @@ export class Executor {
     const program = this.program(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
+    for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)
@@ -158,7 +160,7 @@ export class Executor {
     if (claimed.epoch > 1) {
       counters['frame.replayed'] += 1
       const { lastStep: after, stepsDone } = frame.body.history.script
-      const at = ports.clock.monotonic()
+      const at = this.deps.now()
       const id = `${claimed.uid}:resumed:${claimed.epoch}`
       if (seq > 1) this.events.emit({ id, run: facts, kind: 'resumed', after, stepsDone, at })
     }

@@ -40,14 +40,14 @@ export interface FrameDeps {
   childRun(frame: Frame, uid: Uid, order: ChildOrder): NewRun
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
-  /** Somebody listens: what is committed goes to the feed until it is delivered. */
-  feed(): boolean
-  /** A step's own transaction is committed, and the run's delta with it. */
-  closed(delta: TurnDelta, committed: Committed): void
   /** It has something to commit: will be asked for its delta. */
   submit(frame: Frame): void
   /** There are messages above what it has seen. */
   load(frame: Frame): void
+  /** Somebody listens: what a transaction commits goes to the feed until it is delivered. */
+  feed(): boolean
+  /** A transaction has stored this; null: its answer was lost. */
+  closed(delta: TurnDelta, committed: Committed | null): void
   committed(frame: Frame, delta: TurnDelta): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(frame: Frame, reload: boolean): void

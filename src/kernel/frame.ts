@@ -9,15 +9,13 @@
 //   O3. A function starts only when every outcome delivered before it was asked for is durable.
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
-//   F2. While its parking is under way nothing is delivered: the body would go on in a frame that is being put away.
-//       The row knows what is due and what has come; whoever takes the run delivers it.
 
 import { diverged, historyTooLong, leaseLost, runFinished } from '../model/errors.js'
 import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
 import type { Failure, Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
 import { Alarm } from './alarm.js'
-import { askEntry, outcomeEntry, stepOutcome } from './answers.js'
+import { askEntry, outcomeEntry, recordOutcome, stepOutcome } from './answers.js'
 import type { Ask, ChildAsk, StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, asFailure, Conversation } from './conversation.js'
@@ -30,7 +28,7 @@ import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
 import type { Answer, Next, TurnDelta } from './store.js'
-import { closeTransaction } from './transaction.js'
+import { closeTransaction, rollBack } from './transaction.js'
 
 export class Frame implements Answerer {
   readonly deps: FrameDeps
@@ -104,6 +102,7 @@ export class Frame implements Answerer {
     return this.end !== null || this.stop !== null
   }
 
+  /** For what is written down: never before the last answer. What is due is decided by the clock itself. */
   clock(): Instant {
     return Math.max(this.deps.now(), this.body.nowAt)
   }
@@ -130,16 +129,18 @@ export class Frame implements Answerer {
     return this.questions.remove(entry.name, entry.occurrence)
   }
 
+  historyIsOver(): void {
+    for (const ask of this.questions.all()) {
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+    }
+  }
+
   quiet(asked: readonly Ask[]): void {
     for (const ask of asked) {
       this.questions.add(ask)
       this.lookAgain = true
-      if (ask.kind === 'step') continue
-      if (ask.kind === 'record') {
-        const { value: payload } = ask.effect
-        this.ready.push({ ask, kind: 'record', attempt: 0, payload, meta: null, final: true })
-        continue
-      }
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+      if (ask.kind === 'step' || ask.kind === 'record') continue
       this.writeAsks(null)
       if (ask.kind === 'child') this.startChild(ask)
       else this.append(askEntry(ask))
@@ -159,10 +160,8 @@ export class Frame implements Answerer {
 
   /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
   pump(): void {
-    if (!this.active || this.closing || this.end) return
+    if (!this.active || this.closing || this.end || this.leaving) return
     if (!this.body.live || this.body.settling) return
-    // F2
-    if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -173,9 +172,14 @@ export class Frame implements Answerer {
     this.arm()
   }
 
+  /** It is being parked or given back: what happens now is for the next turn, which may be another worker's. */
+  private get leaving(): boolean {
+    return this.inFlight !== null && this.inFlight.delta.next.kind !== 'go'
+  }
+
   private lookForOutcome(): Outcome | null {
     if (!this.lookAgain && !this.mail.fresh) return null
-    const outcome = look(this.questions.all(), this.mail, this.clock())
+    const outcome = look(this.questions.all(), this.mail, this.deps.now())
     this.lookAgain = outcome !== null
     this.mail.fresh = false
     return outcome
@@ -232,7 +236,7 @@ export class Frame implements Answerer {
 
   private startWhatCan(): void {
     if (this.handingOver || !this.deps.mayStart()) return
-    for (const ask of this.questions.toStart(this.clock())) {
+    for (const ask of this.questions.toStart(this.deps.now())) {
       const durable = this.out.ackedSeq >= ask.afterSeq
       if (ask.kind === 'child') this.startChild(ask)
       else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
@@ -269,7 +273,7 @@ export class Frame implements Answerer {
   /** Nothing runs, nothing is about to, and something is waited for. */
   parkable(): boolean {
     if (!this.body.live || this.body.end || this.stop || this.ready.length > 0) return false
-    return this.questions.onlyWaiting(this.clock())
+    return this.questions.onlyWaiting(this.deps.now())
   }
 
   nextDue(): Instant | null {
@@ -287,9 +291,9 @@ export class Frame implements Answerer {
     const show = since + this.deps.askShownAfterMs
     const at = Math.min(due, show)
     if (at === Number.POSITIVE_INFINITY) return
-    this.alarm.ringIn(at - this.clock(), () => {
+    this.alarm.ringIn(at - this.deps.now(), () => {
       this.lookAgain = true
-      if (this.clock() >= show) this.writeAsks(null)
+      if (this.deps.now() >= show) this.writeAsks(null)
       this.pump()
     })
   }
@@ -300,7 +304,7 @@ export class Frame implements Answerer {
   private pumpStop(cause: StopCause): void {
     const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
     for (const outcome of this.ready.splice(0)) {
-      if (outcome.transaction) void outcome.transaction.rollback()
+      if (outcome.transaction) rollBack(outcome.transaction)
       else this.record(outcome)
     }
     if (this.body.abort(error)) {
@@ -315,6 +319,7 @@ export class Frame implements Answerer {
 
   private finish(end: End): void {
     this.alarm.off()
+    this.dropReady()
     this.end = end
     if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
     const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
@@ -323,6 +328,11 @@ export class Frame implements Answerer {
     this.append(entry)
     for (const message of endMessages(this, entry, status)) this.out.sends(message)
     this.deps.submit(this)
+  }
+
+  /** What has finished and will not be recorded keeps no transaction open. */
+  private dropReady(): void {
+    for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
   }
 
   /** The owner is closing: nothing new starts, and the run is given back when nothing runs. */
@@ -335,6 +345,7 @@ export class Frame implements Answerer {
   forget(): void {
     this.state = 'gone'
     this.alarm.off()
+    this.dropReady()
   }
 
   /** Another has the run, or will have: nothing of this frame counts any more. */
@@ -422,6 +433,7 @@ export class Frame implements Answerer {
     this.deps.committed(this, delta)
     if (next.kind !== 'go') return
     if (inbox > this.mail.seen) this.deps.load(this)
+    if (this.end) this.deps.submit(this)
     this.pump()
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Uid } from '../model/ids.js'
 import type { Instant, StoredReason } from '../model/run.js'
-import { type Ask, type ChildAsk, dueOf, type StepAsk } from './asks.js'
+import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
 import { keyOf } from './replay.js'
 
 const REASON = {
@@ -15,8 +15,8 @@ const REASON = {
 
 export class Questions {
   private readonly open = new Map<string, Ask>()
-  /** Steps that were asked for and have no entry yet, in order. */
-  private unwritten: StepAsk[] = []
+  /** Steps and records that were asked for and have no entry yet, in order. */
+  private unwritten: (StepAsk | RecordAsk)[] = []
 
   get size(): number {
     return this.open.size
@@ -28,7 +28,8 @@ export class Questions {
 
   add(ask: Ask): void {
     this.open.set(keyOf(ask.name, ask.occurrence), ask)
-    if (ask.kind === 'step' && !ask.journaled) this.unwritten.push(ask)
+    if (ask.journaled) return
+    if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
   }
 
   remove(name: string, occurrence: number): Ask | null {
@@ -40,15 +41,15 @@ export class Questions {
 
   /** Since when a step runs that nobody has written down. */
   get unwrittenSince(): Instant | null {
-    for (const ask of this.unwritten) if (ask.running) return ask.startedAt
+    for (const ask of this.unwritten) if (ask.kind === 'step' && ask.running) return ask.startedAt
     return null
   }
 
   /**
-   * The questions to write down now, in the order in which they were asked. A step whose `outcome` is written
+   * The questions to write down now, in the order in which they were asked. A step or record whose `outcome` is written
    * next and that is the only one needs no entry of its own (replay.ts).
    */
-  takeUnwritten(outcome: Ask | null): readonly StepAsk[] {
+  takeUnwritten(outcome: Ask | null): readonly (StepAsk | RecordAsk)[] {
     const asks = this.unwritten
     this.unwritten = []
     for (const ask of asks) ask.journaled = true

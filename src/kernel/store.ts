@@ -299,8 +299,8 @@ export interface StepTransaction {
     sql: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
-  /** Writes the delta of its run (with `feed`: for listeners too) and commits. Any answer but `done` means it was rolled back. */
-  close(delta: TurnDelta, feed?: boolean): Promise<Committed>
+  /** Writes the run's delta and commits. Any answer but `done` means it was rolled back. */
+  close(delta: TurnDelta, options: { readonly feed: boolean }): Promise<Committed>
   rollback(): Promise<void>
 }
 

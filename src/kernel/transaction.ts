@@ -25,10 +25,15 @@ export function closeTransaction(
   const delta = frame.send({ kind: 'go' })
   const closing = { frame, outcome, entry, parts: delta, delta }
   deps.ports.fault('transaction.close')
-  transaction.close(delta, deps.feed()).then(
+  transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
     (error: unknown) => unknown(closing, error),
   )
+}
+
+/** A connection that is gone has taken its transaction with it. */
+export function rollBack(transaction: StepTransaction): void {
+  transaction.rollback().catch(() => {})
 }
 
 interface Closing {
@@ -42,17 +47,15 @@ interface Closing {
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') {
-    if (closing.frame.active) closing.frame.deps.closed(closing.delta, committed)
-    return applied(closing, answer.inbox)
-  }
+  if (answer?.kind === 'done') return applied(closing, answer.inbox, committed)
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }
 
-function applied(closing: Closing, inbox: number): void {
+function applied(closing: Closing, inbox: number, committed: Committed | null): void {
   const { frame, delta, entry, outcome } = closing
   if (frame.state !== 'active') return
+  frame.deps.closed(delta, committed)
   frame.inFlight = null
   frame.closing = false
   frame.out.stored(delta.entries)
@@ -100,7 +103,7 @@ function unknown(closing: Closing, error: unknown): void {
   frame.deps.resolve(delta.fence, lastSeq).then(
     (fate) => {
       frame.deps.ports.fault('resolve.after')
-      if (fate === 'applied') applied(closing, 0)
+      if (fate === 'applied') applied(closing, 0, null)
       else if (fate === 'absent') again(closing)
       else gone(closing, false)
     },

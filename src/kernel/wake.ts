@@ -12,6 +12,8 @@ export interface WakeDeps {
   readonly frames: Frames
   readonly executor: Executor
   readonly hints: Hints
+  /** Nothing begins here any more. */
+  closing(): boolean
   /** Other processes are there to be told. */
   others(): boolean
   /** Something may be due for us. */
@@ -31,13 +33,13 @@ export function createdEntry(run: NewRun, at: Instant): NewEntry {
 export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
   const inHand = sent(deltas, committed)
   deliver(deps, inHand)
-  deps.executor.take(committed.claimed, inHand)
+  const closing = deps.closing()
+  if (!closing) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
-    const answer = committed.answers[i]
-    if (answer?.kind !== 'done') continue
+    if (committed.answers[i]?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
-      if (!answer.repeated) deps.started(start.run, committed.now)
-      if (start.claim) deps.executor.begin(start.run, committed.now)
+      deps.started(start.run, committed.now)
+      if (start.claim && !closing) deps.executor.begin(start.run, committed.now)
     }
   }
   hint(deps, deltas, committed)
@@ -48,7 +50,7 @@ function sent(deltas: readonly Delta[], committed: Committed): ReadonlyMap<Uid, 
   const byRun = new Map<Uid, Message[]>()
   for (const [i, delta] of deltas.entries()) {
     const answer = committed.answers[i]
-    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.messageNo === 0) continue
+    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
     const message = { ...delta.message, no: answer.messageNo, at: committed.now }
     byRun.set(answer.uid, [...(byRun.get(answer.uid) ?? []), message])
   }
@@ -60,9 +62,8 @@ function deliver(deps: WakeDeps, inHand: ReadonlyMap<Uid, readonly Message[]>): 
   for (const [uid, messages] of inHand) {
     const frame = deps.frames.active.get(uid)
     if (!frame?.active) continue
-    const [first] = messages
-    if (first && first.no > frame.mail.seen + 1) deps.executor.loadMail(frame)
-    else frame.hear(messages)
+    if (frame.mail.fits(messages)) frame.hear(messages)
+    else deps.executor.loadMail(frame)
   }
 }
 

@@ -13,7 +13,7 @@ import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
-import { Events } from './events.js'
+import { Events, type RunName } from './events.js'
 import { Executor } from './execute.js'
 import type { Frame } from './frame.js'
 import type { FrameDeps } from './frame-deps.js'
@@ -100,8 +100,9 @@ export class WorkerHost {
       worker: () => this.lease.worker,
       feed: () => this.events.heard,
       grant: (delta) => this.grants.grant(delta),
+      ungrant: (delta) => this.grants.settle(delta),
       committed: (deltas, committed) => this.committed(deltas, committed),
-      turnAnswered: (delta, answer) => this.turnAnswered(delta, answer),
+      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
@@ -139,6 +140,7 @@ export class WorkerHost {
       frames,
       executor: this.executor,
       hints: ports.hints,
+      closing: () => this.closing,
       others: () => this.lease.others > 0,
       due: () => this.options.worker && this.claimer.poke(),
       started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
@@ -165,7 +167,7 @@ export class WorkerHost {
   }
 
   /** Something was made due past the committer. */
-  reopened(): void {
+  madeDue(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
   }
@@ -177,6 +179,8 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
+    // What has not begun here is free again when this worker leaves.
+    this.frames.loading.clear()
     for (const frame of this.frames.active.values()) frame.handOver()
     await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
@@ -213,9 +217,15 @@ export class WorkerHost {
     queueMicrotask(() => wake(this.wakeDeps, deltas, committed))
   }
 
-  private turnAnswered(delta: TurnDelta, answer: Answer): void {
-    const frame = this.frames.active.get(delta.fence.uid)
-    if (!frame || frame.inFlight?.delta.fence.seq !== delta.fence.seq) return
+  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
+    const { fence, entries } = delta
+    const frame = this.frames.active.get(fence.uid)
+    const sent = frame?.inFlight?.delta.fence
+    if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
+      // The run has gone on without this frame; what it has stored is told all the same.
+      if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
+      return
+    }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
       const inbox = frame.mail.seen
@@ -235,7 +245,7 @@ export class WorkerHost {
         }
         continue
       }
-      if (this.executor.loading.has(uid)) continue
+      if (this.frames.loading.has(uid) || this.closing) continue
       strangers.set(uid, row)
       if (this.strangers.get(uid)?.epoch !== epoch || this.defects.has('no-adoption')) continue
       this.counters['worker.adopted'] += 1
@@ -247,7 +257,7 @@ export class WorkerHost {
 
   private loseAll(): void {
     this.frames.loseAll()
-    this.executor.loading.clear()
+    this.frames.loading.clear()
     this.strangers.clear()
   }
 
@@ -293,10 +303,10 @@ export class WorkerHost {
       newUid: () => this.newUid(),
       childRun: (frame, uid, order) => this.childRun(frame, uid, order),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
-      feed: () => this.events.heard,
-      closed: (delta, committed) => this.committed([delta], committed),
       submit: (frame) => this.committer.submit(frame),
       load: (frame) => this.executor.loadMail(frame),
+      feed: () => this.events.heard,
+      closed: (delta, committed) => this.transactionClosed(delta, committed),
       committed: (frame, delta) => this.turnCommitted(frame, delta),
       lost: (frame, reload) => this.turnLost(frame, reload),
       spokeWhileParked: ({ run }, name) =>
@@ -340,10 +350,21 @@ export class WorkerHost {
     this.claimer.roomAgain()
   }
 
+  /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
+  private transactionClosed({ starts }: TurnDelta, committed: Committed | null): void {
+    const now = committed?.now ?? this.anchor.now()
+    if (committed) this.anchor.heard(now)
+    for (const { run } of starts) this.events.entries(run, [createdEntry(run, now)], 0)
+    const feedId = committed?.feedId ?? null
+    if (feedId !== null) this.events.done([feedId])
+    if (starts.length > 0) this.madeDue()
+  }
+
   private turnLost(frame: Frame, reload: boolean): void {
     const { run, epoch, attempt } = frame
     this.frames.remove(frame)
-    if (!reload) return this.claimer.roomAgain()
+    if (!reload || this.closing) return this.claimer.roomAgain()
+    this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
     const row = {
