@@ -56,6 +56,8 @@ export class RunningAttempt implements AttemptTimes, Running {
   private abortReason: Error | null = null
   private offTimer: (() => void) | null = null
   private transaction: StepTransaction | null = null
+  /** From the moment it asks for one. */
+  hasTransaction = false
   private over = false
   private conflict = false
 
@@ -117,6 +119,7 @@ export class RunningAttempt implements AttemptTimes, Running {
     limitMs: number,
     work: (sql: Transaction) => Promise<T>,
   ): Promise<T> {
+    this.hasTransaction = true
     this.deps.fault('transaction.open')
     const transaction = await this.deps.open(limitMs)
     this.deps.fault('transaction.opened')

@@ -68,6 +68,8 @@ function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
   let isReapUnanswered = false
 
   return {
+    isSingle: driver.kind === 'embedded',
+
     commit: (by, deltas, { resent, feed }) => {
       const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
       return commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
