@@ -56,8 +56,7 @@ const WORD = {
   record: 'record',
 } as const
 
-const targetText = (target: string | null) =>
-  target && target !== RECORD ? ` (${target})` : ''
+const targetText = (target: string | null) => (target && target !== RECORD ? ` (${target})` : '')
 
 export function recordedText(ask: RecordedAsk): string {
   const target = targetText(ask.target)

@@ -123,7 +123,7 @@ class KernelHost implements Kernel {
   }
 
   private checkOpen(): void {
-    if (this.closed) throw engineClosed()
+    if (this.closed !== null) throw engineClosed()
   }
 
   private async message(to: Address, message: NewMessage): Promise<void> {
