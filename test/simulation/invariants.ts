@@ -172,6 +172,8 @@ export class Watch {
   private family(row: MemoryRun): void {
     for (const child of this.world.memory.runs.values()) {
       if (child.run.parent?.uid !== row.uid || isFinal(child.status)) continue
+      // Re-opened by hand after its parent had heard of its failure: it is on its own.
+      if (child.attempt > 1) continue
       if (child.stop !== 'cancel') this.fail(22, `${row.uid} left its child ${child.uid} alone`)
     }
   }
