@@ -1,6 +1,7 @@
 // 25 and 27: a finished journal, driven again by the same code, asks the same, starts nothing and ends the same.
 
-import { isFinal } from '../../src/model/run.js'
+import { errorRecord } from '../../src/model/error-record.js'
+import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import { finalStatusOf } from './fold.js'
 import { optionsOf } from './options.js'
@@ -24,13 +25,20 @@ export async function replayed(row: MemoryRun): Promise<string | null> {
   await world.scheduler.run(20_000, isOver, 20_000)
   if (world.scheduler.failure) return world.scheduler.failure
   const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
-  if (was?.kind !== is?.kind || was?.payload !== is?.payload) {
+  if (was?.kind !== is?.kind || valueOf(was) !== valueOf(is)) {
     const said = world.scheduler.last.filter((line) => line.includes('says')).join('\n')
     return `${row.uid} ended ${was?.kind} ${was?.payload}; its replay ${is?.kind} ${is?.payload}\n${said}`
   }
   if (row.journal.length !== again?.journal.length) return `the replay of ${row.uid} added entries`
   const [started] = world.executions
   return started ? `the replay of ${started.uid} executed "${started.name}"` : null
+}
+
+/** The payload; of an error without its stack, which tells how the body was called. */
+function valueOf(entry: Entry | undefined): string | null {
+  if (entry?.kind !== 'run.failed' || entry.payload === null) return entry?.payload ?? null
+  const { stack: _, ...error } = errorRecord(entry.payload)
+  return JSON.stringify(error)
 }
 
 /** Its body came to the end: the journal has all that led to it. */
