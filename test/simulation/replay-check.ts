@@ -25,7 +25,7 @@ export async function replayed(row: MemoryRun): Promise<string | null> {
   await world.scheduler.run(20_000, isOver, 20_000)
   if (world.scheduler.failure) return world.scheduler.failure
   const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
-  if (was?.kind !== is?.kind || valueOf(was) !== valueOf(is)) {
+  if (was?.kind !== is?.kind || payloadOf(was) !== payloadOf(is)) {
     const said = world.scheduler.last.filter((line) => line.includes('says')).join('\n')
     return `${row.uid} ended ${was?.kind} ${was?.payload}; its replay ${is?.kind} ${is?.payload}\n${said}`
   }
@@ -35,7 +35,7 @@ export async function replayed(row: MemoryRun): Promise<string | null> {
 }
 
 /** The payload; of an error without its stack, which tells how the body was called. */
-function valueOf(entry: Entry | undefined): string | null {
+function payloadOf(entry: Entry | undefined): string | null {
   if (entry?.kind !== 'run.failed' || entry.payload === null) return entry?.payload ?? null
   const { stack: _, ...error } = errorRecord(entry.payload)
   return JSON.stringify(error)
