@@ -1,103 +1,8 @@
-// One error class. A code that is a word, a message that says what happened and where, a hint that says what
-// to do, and a page per code in docs/reference/errors.md. Factories keep each wording in one place.
+// Every error that is raised: factories keep each wording in one place.
 
-/** Every code, with whether trying the same again can help. A code is here only if something throws it. */
-export const CODES = {
-  WORKFLOW_FAILED: { retryable: false },
-  WORKFLOW_CANCELLED: { retryable: false },
-  WORKFLOW_TIMED_OUT: { retryable: false },
-  STEP_TIMED_OUT: { retryable: true },
-  WAIT_TIMED_OUT: { retryable: false },
-  RUN_NOT_FOUND: { retryable: false },
-  RUN_FINISHED: { retryable: false },
-  RUN_NOT_RETRYABLE: { retryable: false },
-  ATTEMPT_CHANGED: { retryable: false },
-  ID_INVALID: { retryable: false },
-  ID_TAKEN: { retryable: false },
-  NAME_INVALID: { retryable: false },
-  SCHEMA_NAME_INVALID: { retryable: false },
-  OPTION_UNKNOWN: { retryable: false },
-  OPTION_INVALID: { retryable: false },
-  INPUT_INVALID: { retryable: false },
-  PAYLOAD_INVALID: { retryable: false },
-  VALUE_UNSTORABLE: { retryable: false },
-  VALUE_TOO_LARGE: { retryable: false },
-  DURATION_INVALID: { retryable: false },
-  DEFINITION_UNKNOWN: { retryable: false },
-  DEFINITION_INVALID: { retryable: false },
-  DIVERGED: { retryable: false },
-  FOREIGN_AWAIT: { retryable: false },
-  HISTORY_TOO_LONG: { retryable: false },
-  WORKER_CRASHED: { retryable: true },
-  LEASE_LOST: { retryable: true },
-  MAILBOX_FULL: { retryable: true },
-  OUTCOME_UNKNOWN: { retryable: true },
-  OVERLOADED: { retryable: true },
-  INSIDE_TRANSACTION: { retryable: false },
-  TRANSACTION_INVALID: { retryable: false },
-  PEER_MISSING: { retryable: false },
-  DATABASE_UNAVAILABLE: { retryable: true },
-  DATABASE_NEWER: { retryable: false },
-  DATABASE_LOCKED: { retryable: false },
-  EMBEDDED_IN_PRODUCTION: { retryable: false },
-  ENGINE_CLOSED: { retryable: false },
-} as const
+import { PerdureError } from './error.js'
 
-export type ErrorCode = keyof typeof CODES
-
-export interface Issue {
-  readonly message: string
-  readonly path?: readonly unknown[] | undefined
-}
-
-interface Details {
-  INPUT_INVALID: { readonly issues: readonly Issue[] }
-  PAYLOAD_INVALID: { readonly issues: readonly Issue[] }
-  VALUE_UNSTORABLE: { readonly path: string }
-  DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
-  ID_TAKEN: { readonly workflow: string }
-}
-export type DetailsOf<C extends ErrorCode> = C extends keyof Details
-  ? Details[C]
-  : Readonly<Record<string, unknown>>
-
-interface More {
-  readonly hint: string
-  readonly runId?: string | undefined
-  readonly step?: string | undefined
-  readonly details?: object | undefined
-  readonly cause?: unknown
-}
-
-const BRAND = Symbol.for('perdure.error')
-
-export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
-  override readonly name = 'PerdureError'
-  readonly code: C
-  readonly hint: string
-  readonly retryable: boolean
-  readonly runId?: string
-  readonly step?: string
-  readonly details: DetailsOf<C>
-
-  constructor(code: C, message: string, more: More) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause })
-    this.code = code
-    this.hint = more.hint
-    this.retryable = CODES[code].retryable
-    if (more.runId !== undefined) this.runId = more.runId
-    if (more.step !== undefined) this.step = more.step
-    this.details = (more.details ?? {}) as DetailsOf<C>
-    Object.defineProperty(this, BRAND, { value: true })
-  }
-
-  /** Narrows an unknown error, also one of another copy of the package. */
-  static is<C extends ErrorCode>(error: unknown, ...codes: readonly C[]): error is PerdureError<C> {
-    if (typeof error !== 'object' || error === null || !(BRAND in error)) return false
-    const code = (error as { code?: unknown }).code
-    return codes.length === 0 || (codes as readonly unknown[]).includes(code)
-  }
-}
+export * from './error.js'
 
 /** A value in a message: short, and never more than one line. */
 export function shown(value: unknown): string {
@@ -196,9 +101,274 @@ export const optionInvalid = (
     },
   )
 
+export const valueUnstorable = (what: {
+  /** 'the result of step "charge"' */
+  readonly where: string
+  /** From the value to what is refused: '.user.orders[3].save'; '' is the value itself. */
+  readonly path: string
+  readonly found: string
+  readonly hint?: string | undefined
+}): PerdureError<'VALUE_UNSTORABLE'> => {
+  const path = what.path.length > 200 ? `…${what.path.slice(-200)}` : what.path
+  return new PerdureError(
+    'VALUE_UNSTORABLE',
+    `Cannot store ${what.where}: ${path === '' ? 'it' : path} is ${what.found}.`,
+    {
+      hint:
+        what.hint ??
+        'return what you need, such as { id: order.id }, or use braces to return nothing: () => { … }',
+      details: { path: what.path },
+    },
+  )
+}
+
+/** A text that encode did not write. Its content is not shown: it may be anybody's. */
+export const textForeign = (cause: unknown): PerdureError<'VALUE_UNSTORABLE'> =>
+  new PerdureError('VALUE_UNSTORABLE', 'A stored text is not a value that Perdure wrote.', {
+    hint: 'the row was changed from outside, or written by a newer version: use that version to read it',
+    details: { path: '' },
+    cause,
+  })
+
+export const valueTooLarge = (what: {
+  readonly where: string
+  readonly bytes: number
+  readonly bytesMax: number
+  /** False: it was given up at `bytes`. */
+  readonly exact: boolean
+}): PerdureError<'VALUE_TOO_LARGE'> =>
+  new PerdureError(
+    'VALUE_TOO_LARGE',
+    `Cannot store ${what.where}: it takes ${what.exact ? '' : 'more than '}${what.bytes} bytes, and the limit is ${what.bytesMax}.`,
+    {
+      hint: 'keep large data elsewhere (a file store, a table of yours) and store a reference to it',
+      details: { bytes: what.bytes, bytesMax: what.bytesMax },
+    },
+  )
+
 /** Refuses keys that are not known, with the nearest one that is. */
 export function checkOptions(options: object, where: string, known: readonly string[]): void {
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw optionUnknown(key, where, known)
   }
 }
+
+export const leaseLost = (runId: string): PerdureError =>
+  new PerdureError('LEASE_LOST', `This worker has lost run ${runId}; another goes on with it.`, {
+    hint: 'nothing to do: what this code still does is not recorded; stop when the AbortSignal says so',
+    runId,
+  })
+
+export const stepTimedOut = (step: string, ms: number, runId: string): PerdureError =>
+  new PerdureError('STEP_TIMED_OUT', `Step "${step}" timed out after ${ms} ms.`, {
+    hint: 'raise its timeout, or give it retries; pass step.signal on so that the work really stops',
+    runId,
+    step,
+  })
+
+export const workflowCancelled = (runId: string, reason: string): PerdureError =>
+  new PerdureError('WORKFLOW_CANCELLED', reason || `Run ${runId} was cancelled.`, {
+    hint: 'a cancelled run stays cancelled; start a new one to do the work after all',
+    runId,
+    details: { reason },
+  })
+
+export const workflowTimedOut = (runId: string, ms: number): PerdureError =>
+  new PerdureError('WORKFLOW_TIMED_OUT', `Run ${runId} did not end within ${ms} ms.`, {
+    hint: 'raise the timeout of the workflow or of the start; waiting in the queue counts too',
+    runId,
+  })
+
+export const workerCrashed = (runId: string, crashes: number): PerdureError =>
+  new PerdureError(
+    'WORKER_CRASHED',
+    `Run ${runId} was being executed when its worker died, ${crashes} times in a row.`,
+    {
+      hint: 'look for a step that ends the process (memory, a native module, process.exit), then retry the run',
+      runId,
+    },
+  )
+
+export const runFinished = (runId: string, status: string): PerdureError =>
+  new PerdureError('RUN_FINISHED', `Run ${runId} is ${status}: it takes no more messages.`, {
+    hint: 'start a new run, or retry a failed one first',
+    runId,
+    details: { status },
+  })
+
+export const diverged = (
+  runId: string,
+  definition: string,
+  difference: { readonly position: number; readonly recorded: string; readonly found: string },
+): PerdureError<'DIVERGED'> =>
+  new PerdureError(
+    'DIVERGED',
+    `Run ${runId} stopped: the code of "${definition}" no longer matches its history. At question ${difference.position} the history has ${difference.recorded}, the code now asks ${difference.found}.`,
+    {
+      hint: 'deploy the code it was started with, or guard the change with wf.patched(); the run is kept, nothing ran in its place',
+      runId,
+      details: difference,
+    },
+  )
+
+export const foreignAwait = (runId: string, definition: string): PerdureError =>
+  new PerdureError(
+    'FOREIGN_AWAIT',
+    `Run ${runId}: the function of "${definition}" awaits something that is not a step of it.`,
+    {
+      hint: 'wrap what it awaits in wf.do, so that its result is recorded; use wf.sleep instead of a timer',
+      runId,
+    },
+  )
+
+export const historyTooLong = (runId: string, entries: number): PerdureError =>
+  new PerdureError('HISTORY_TOO_LONG', `Run ${runId} has ${entries} entries in its journal.`, {
+    hint: 'split the work into child runs: each has a journal of its own',
+    runId,
+  })
+
+export const databaseRefused = (runId: string, sqlState: string): PerdureError =>
+  new PerdureError(
+    'VALUE_UNSTORABLE',
+    `The database refused what run ${runId} wanted to record (SQLSTATE ${sqlState}).`,
+    {
+      hint: 'look at the last step of the run: what it returned cannot be stored',
+      details: { path: '', sqlState },
+    },
+  )
+
+export const valueRefused = (runId: string, sqlState: string): PerdureError =>
+  new PerdureError(
+    'VALUE_UNSTORABLE',
+    `The database refused the value sent to run ${runId} (SQLSTATE ${sqlState}). Nothing was changed.`,
+    { hint: 'look at the input or payload: it cannot be stored', runId, details: { path: '' } },
+  )
+
+export const idTaken = (id: string, owner: string, wanted: string): PerdureError<'ID_TAKEN'> =>
+  new PerdureError(
+    'ID_TAKEN',
+    owner === wanted
+      ? `Run id "${id}" belongs to a run of "${owner}" that was started with another input.`
+      : `Run id "${id}" belongs to a run of "${owner}".`,
+    {
+      hint:
+        owner === wanted
+          ? 'the same id with the same input is the same run; use another id for other work'
+          : `ids are shared by all workflows of a workspace; use for example "${wanted}:${id}"`,
+      runId: id,
+      details: { workflow: owner },
+    },
+  )
+
+export const runNotFound = (id: string): PerdureError =>
+  new PerdureError('RUN_NOT_FOUND', `There is no run "${id}".`, {
+    hint: 'check the id and the workspace',
+    runId: id,
+  })
+
+export const runNotRetryable = (id: string, status: string): PerdureError =>
+  new PerdureError(
+    'RUN_NOT_RETRYABLE',
+    `Run ${id} is ${status}: only a failed run can be retried.`,
+    {
+      hint: 'start a new run to do the work again',
+      runId: id,
+      details: { status },
+    },
+  )
+
+export const attemptChanged = (id: string, expected: number, found: number): PerdureError =>
+  new PerdureError('ATTEMPT_CHANGED', `Run ${id} is at attempt ${found}, not ${expected}.`, {
+    hint: 'somebody else has retried it; look at it again before you do',
+    runId: id,
+    details: { expected, found },
+  })
+
+export const mailboxFull = (id: string): PerdureError =>
+  new PerdureError('MAILBOX_FULL', `Run ${id} has too many messages that it has not taken.`, {
+    hint: 'let it take some first, or find out why it does not',
+    runId: id,
+  })
+
+export const outcomeUnknown = (id: string): PerdureError =>
+  new PerdureError(
+    'OUTCOME_UNKNOWN',
+    `The database did not say whether it has stored this for run "${id}".`,
+    {
+      hint: 'repeat it with the same id when the database is back: it is applied once',
+      runId: id,
+    },
+  )
+
+export const overloaded = (): PerdureError =>
+  new PerdureError('OVERLOADED', 'Too much is waiting to be written to the database.', {
+    hint: 'slow down and try again; nothing was changed',
+  })
+
+export const engineClosed = (): PerdureError =>
+  new PerdureError('ENGINE_CLOSED', 'The engine is closed.', { hint: 'create a new one' })
+
+export const insideTransaction = (what: string): PerdureError =>
+  new PerdureError('INSIDE_TRANSACTION', `${what} was called inside an open transaction.`, {
+    hint: 'await it after the transaction',
+  })
+
+/** `pid` is null where the lock file does not say; `self` when it is the caller's own process. */
+export const databaseLocked = (
+  directory: string,
+  lockPath: string,
+  holder: { readonly pid: number | null; readonly self: boolean },
+): PerdureError => {
+  const { pid, self } = holder
+  const who = pid === null ? 'another process' : `${self ? 'this process, ' : ''}process ${pid}`
+  return new PerdureError(
+    'DATABASE_LOCKED',
+    `The embedded database in ${directory} is already open in ${who}.`,
+    {
+      hint: self
+        ? 'share one engine or close the first one; set DATABASE_URL for PostgreSQL to run several'
+        : `stop ${who}, use another directory, or set DATABASE_URL for PostgreSQL; if it surely runs no more, delete ${lockPath}`,
+      details: { directory, pid },
+    },
+  )
+}
+
+export const databaseLockLost = (directory: string, pid: number | null): PerdureError =>
+  new PerdureError(
+    'DATABASE_LOCKED',
+    `This process lost the embedded database in ${directory}: ${
+      pid === null ? 'its lock file is gone' : `process ${pid} has taken it over`
+    }. Nothing is written any more.`,
+    {
+      hint: 'restart this process; one that stops for longer than 10 s gives a shared directory away: set DATABASE_URL for PostgreSQL to run several',
+      details: { directory, pid },
+    },
+  )
+
+export const databaseVersion = (directory: string, found: string, runs: number): PerdureError =>
+  new PerdureError(
+    'DATABASE_VERSION',
+    `The embedded database in ${directory} was written by PostgreSQL ${found}, and this version of Perdure embeds PostgreSQL ${runs}.`,
+    {
+      hint: 'use the version of Perdure that wrote it, or another directory',
+      details: { directory, found, runs },
+    },
+  )
+
+export const embeddedFailed = (directory: string, doing: string, cause: unknown): PerdureError =>
+  new PerdureError(
+    'DATABASE_UNAVAILABLE',
+    `The embedded database in ${directory} could not be ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    {
+      hint: 'look at free space and permissions of the directory, then start again; DATABASE_URL selects PostgreSQL instead',
+      details: { directory },
+      cause,
+    },
+  )
+
+export const embeddedInProduction = (): PerdureError =>
+  new PerdureError(
+    'EMBEDDED_IN_PRODUCTION',
+    'The embedded database is not used in production: it survives crashes, but not power cuts, and serves one process.',
+    { hint: 'set DATABASE_URL for PostgreSQL, or allow it with allowEmbeddedInProduction: true' },
+  )

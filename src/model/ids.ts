@@ -23,7 +23,8 @@ export function isStepName(name: unknown): name is string {
   if (name.trim() !== name || !name.isWellFormed()) return false
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return false
-  return new TextEncoder().encode(name).length <= 256
+  // A text of 85 characters has at most 255 bytes: the usual name is not encoded to be counted.
+  return name.length <= 85 || new TextEncoder().encode(name).length <= 256
 }
 
 /** How people see a step: its name, and `name#2` from the second use on. */

@@ -7,6 +7,17 @@ export const VALUE_BYTES_WARN = 256 * 1024
 /** Nesting of a stored value. JSON.stringify overflows the stack at a few thousand. */
 export const VALUE_DEPTH_MAX = 64
 
+/** A recorded error: all of it, in bytes. Journals keep one per failed attempt. */
+export const ERROR_BYTES_MAX = 64 * 1024
+/** Characters of a message and of a stack: more is a payload in the wrong place. */
+export const ERROR_TEXT_MAX = 8 * 1024
+/** Characters of an error's name, and bytes of its code. */
+export const ERROR_NAME_MAX = 256
+/** Bytes of an error's own fields: what does not fit is left out. */
+export const ERROR_FIELDS_BYTES_MAX = 16 * 1024
+/** Causes below an error: a longer chain is a loop that makes new errors. */
+export const ERROR_CAUSES_MAX = 8
+
 /** Deltas in one commit call, and their bytes: beyond this a batch only gets slower (SCHEMA 9). */
 export const BATCH_DELTAS_MAX = 500
 export const BATCH_BYTES_MAX = 1024 * 1024

@@ -90,6 +90,8 @@ export interface ChildOrder {
   readonly order: TaskOrder | null
   /** For a workflow: each retry is a new child run. */
   readonly retry: RetryPolicy
+  /** Of the whole child run, from its start on. */
+  readonly timeoutMs: number | null
 }
 
 /** The recorded failure of a question, or of a body. `error` is what the codec made of it. */

@@ -27,12 +27,12 @@ export interface AttemptFailed {
   readonly random: number
 }
 
-/** The delay before retry n (1-based): base · 2^(n−1), capped; fixed if asked for. */
+/** The delay before retry n (1-based): base · 2^(n−1), capped; fixed if asked for. (0 · 2^1024 would be NaN.) */
 export function retryDelayMs(policy: RetryPolicy, retry: number, random: number): number {
   const base =
     policy.backoff === 'fixed'
       ? policy.delayMs
-      : Math.min(policy.delayMs * 2 ** (retry - 1), policy.maxDelayMs)
+      : Math.min(policy.delayMs * 2 ** Math.min(retry - 1, 1_000), policy.maxDelayMs)
   return policy.jitter ? Math.round(base * (0.5 + random)) : base
 }
 

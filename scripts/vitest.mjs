@@ -1,0 +1,70 @@
+// Runs vitest and reads what it found. Shared by test.mjs and conformance.mjs.
+
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { CACHE, ROOT, run, sourceHash } from './bootstrap.mjs'
+
+/** The report of the last complete run, and the hash of the sources it is true of. */
+export const LAST_REPORT = join(CACHE, 'last-run.json')
+
+/** All that can change the outcome of a test. */
+export function testedHash() {
+  return sourceHash([
+    ...['src', 'sql', 'test', 'docs', 'examples', 'scripts', 'README.md'],
+    ...['package.json', 'package-lock.json', 'vitest.config.ts', 'tsconfig.json'],
+  ])
+}
+
+/** `report` is null when vitest did not get as far as writing one. */
+export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) {
+  const reportFile = join(CACHE, `vitest-${process.pid}.json`)
+  const databasesFile = join(CACHE, `databases-${process.pid}.json`)
+  // Ctrl-C reaches vitest too; it ends, and we still print what there is.
+  let interrupted = false
+  const onInterrupt = () => {
+    interrupted = true
+  }
+  process.on('SIGINT', onInterrupt)
+  const { code } = await run(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules/vitest/vitest.mjs'),
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${reportFile}`,
+      ...args,
+    ],
+    { stdio, env: { PERDURE_TEST_FAST: fast ? '1' : '', PERDURE_TEST_DATABASES: databasesFile } },
+  )
+  process.off('SIGINT', onInterrupt)
+  return { code, interrupted, report: take(reportFile), databases: take(databasesFile) ?? [] }
+}
+
+function take(file) {
+  if (!existsSync(file)) return null
+  const value = JSON.parse(readFileSync(file, 'utf8'))
+  rmSync(file)
+  return value
+}
+
+/** Every test of a report as { file, title, suite, status: passed | failed | skipped }. */
+export function testsOf(report) {
+  return report.testResults.flatMap((file) =>
+    file.assertionResults.map(({ title, ancestorTitles, status }) => ({
+      file: file.name.replace(`${ROOT}/`, ''),
+      title,
+      suite: ancestorTitles.join(' > '),
+      status: status === 'passed' || status === 'failed' ? status : 'skipped',
+    })),
+  )
+}
+
+/** Files that failed without a failed test: they could not be loaded, or a hook of theirs threw. */
+export function brokenFiles(report) {
+  const broken = report.testResults.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+  )
+  return broken.map(({ name }) => name.replace(`${ROOT}/`, ''))
+}

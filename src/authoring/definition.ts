@@ -1,0 +1,123 @@
+// What a definition is at run time, and how one is recognised: by its brand, before anything else is asked.
+
+import { checkOptions, nameInvalid, optionInvalid, PerdureError } from '../model/errors.js'
+import { DEFINITION_NAME } from '../model/ids.js'
+import type { RetryPolicy, TaskOrder } from '../model/run.js'
+import { type Duration, durationMs } from '../model/time.js'
+import { isSchema } from './schema.js'
+import type { Definition, Schema, Step, Wf } from './types.js'
+
+/** Shared by all copies of the package. */
+const BRAND = Symbol.for('perdure.definition')
+
+export interface Facts {
+  readonly name: string
+  readonly version: string
+  readonly description: string | null
+  readonly input: Schema | null
+  readonly signals: Readonly<Record<string, Schema>>
+  /** Of a run of it: from start to end. For a task: of one attempt. */
+  readonly timeoutMs: number | null
+}
+
+export type Made =
+  | (Facts & { readonly kind: 'workflow'; readonly fn: (wf: Wf, input: never) => unknown })
+  | (Facts & {
+      readonly kind: 'task'
+      readonly retry: RetryPolicy
+      readonly fn: (input: never, step: Step) => unknown
+    })
+
+/** What a style needs of the engine around it, beside the turn. */
+export interface Surroundings {
+  readonly log: Record<
+    'debug' | 'info' | 'warn' | 'error',
+    (message: string, data?: object) => void
+  >
+  readonly valueBytesMax: number
+  /** The definition of that name that this engine has. */
+  find(name: string): Made | undefined
+}
+
+export function branded<D extends Definition>(made: Made): D {
+  const { name, version, kind } = made
+  const definition = Object.defineProperty({ name, version, kind }, BRAND, { value: made })
+  return Object.freeze(definition) as unknown as D
+}
+
+export function madeOf(value: unknown): Made | null {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null
+  return BRAND in value ? (value as { [BRAND]: Made })[BRAND] : null
+}
+
+export function isClass(what: unknown): boolean {
+  // The prototype of a class cannot be replaced; that of a function can, and an arrow has none.
+  return (
+    typeof what === 'function' &&
+    Object.getOwnPropertyDescriptor(what, 'prototype')?.writable === false
+  )
+}
+
+/** Reads what workflow() and task() were given: (name, fn) or (name, options, fn). */
+export function readDefinition<F>(
+  kind: 'workflow' | 'task',
+  known: readonly string[],
+  args: readonly unknown[],
+): { readonly facts: Facts; readonly options: Readonly<Record<string, unknown>>; readonly fn: F } {
+  const [name, second, third] = args
+  if (typeof name !== 'string' || !DEFINITION_NAME.test(name)) throw nameInvalid(kind, name)
+  const where = `${kind}("${name}")`
+  const fn = args.length > 2 ? third : second
+  const options = args.length > 2 ? (second ?? {}) : {}
+  if (typeof fn !== 'function' || isClass(fn)) throw notAFunction(where, kind)
+  if (typeof options !== 'object') throw optionInvalid('options', where, options, 'an object')
+  checkOptions(options, where, known)
+  const given = options as Readonly<Record<string, unknown>>
+  return { facts: readFacts(name, where, given), options: given, fn: fn as F }
+}
+
+function notAFunction(where: string, kind: string): PerdureError {
+  return new PerdureError('DEFINITION_INVALID', `${where} has no function.`, {
+    hint: `write ${kind}('name', async (…) => { … }) or ${kind}('name', { …options }, async (…) => { … })`,
+  })
+}
+
+function readFacts(name: string, where: string, given: Readonly<Record<string, unknown>>): Facts {
+  const { version = '1', description, input, signals = {}, timeout } = given
+  if (typeof version !== 'string' || !/^[\w.+-]{1,64}$/.test(version)) {
+    throw optionInvalid('version', where, version, 'a text of 1 to 64 letters, digits and _ . + -')
+  }
+  if (description !== undefined && typeof description !== 'string') {
+    throw optionInvalid('description', where, description, 'a text')
+  }
+  if (input !== undefined && !isSchema(input)) throw notASchema('input', where, input)
+  if (typeof signals !== 'object' || signals === null) {
+    throw optionInvalid('signals', where, signals, 'an object of schemas')
+  }
+  for (const [signal, schema] of Object.entries(signals)) {
+    if (!isSchema(schema)) throw notASchema(`signals.${signal}`, where, schema)
+  }
+  return {
+    name,
+    version,
+    description: description ?? null,
+    input: input ?? null,
+    signals: signals as Facts['signals'],
+    timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
+  }
+}
+
+function notASchema(option: string, where: string, value: unknown): PerdureError {
+  return optionInvalid(
+    option,
+    where,
+    value,
+    'a Standard Schema (Zod, Valibot, ArkType, …) or typed<T>()',
+  )
+}
+
+/** What a call says about a task overrides what the task says, option by option. */
+export function orderOf(retry: RetryPolicy | null, timeoutMs: number | null): TaskOrder | null {
+  if (retry === null && timeoutMs === null) return null
+  return { ...(retry && { retry }), ...(timeoutMs !== null && { timeoutMs }) }
+}

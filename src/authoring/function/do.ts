@@ -1,0 +1,109 @@
+// wf.do: the second argument decides. A function runs here and now; a definition or a name is a run of its own.
+
+import { encode } from '../../model/codec.js'
+import { optionInvalid, PerdureError, shown } from '../../model/errors.js'
+import { DEFINITION_NAME } from '../../model/ids.js'
+import { NO_RETRY } from '../../model/retry.js'
+import { isClass, type Made, madeOf, orderOf } from '../definition.js'
+import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
+import { decoded, executed } from '../recorded.js'
+import { stepOf } from '../step.js'
+import type { Step } from '../types.js'
+import { type Context, stepName } from './context.js'
+
+export function doStep(
+  context: Context,
+  name: unknown,
+  what: unknown,
+  rest: readonly unknown[],
+): Promise<unknown> {
+  const step = stepName(name)
+  const where = `wf.do("${step}")`
+  // The brand first: a definition may be a function or a class too.
+  const made = madeOf(what)
+  if (made === null && typeof what === 'function' && !isClass(what)) {
+    refuseMore(rest, 1, where)
+    return inline(context, step, what as (step: Step) => unknown, readStepOptions(rest[0], where))
+  }
+  const target = made ?? named(context, what, where)
+  refuseMore(rest, 2, where)
+  const [input, options] = rest
+  if (typeof target !== 'string') refuseOptionsAsInput(target, input, where)
+  return child(context, step, target, input, readStepOptions(options, where))
+}
+
+function inline(
+  { turn, run, around }: Context,
+  name: string,
+  fn: (step: Step) => unknown,
+  { retry, timeoutMs }: StepSettings,
+): Promise<unknown> {
+  const { valueBytesMax } = around
+  return decoded(
+    turn.step(name, {
+      label: 'inline',
+      retry: retry ?? NO_RETRY,
+      timeoutMs,
+      execute: (attempt) =>
+        executed(() => fn(stepOf(attempt, name, run, around.log)), {
+          name,
+          valueBytesMax,
+          undone: false,
+        }),
+    }),
+  )
+}
+
+function child(
+  { turn, around }: Context,
+  name: string,
+  target: Made | string,
+  input: unknown,
+  { retry, timeoutMs }: StepSettings,
+): Promise<unknown> {
+  const known = typeof target === 'string' ? null : target
+  const isWorkflow = known?.kind === 'workflow'
+  return decoded(
+    turn.child(name, {
+      definition: known?.name ?? (target as string),
+      version: known?.version ?? null,
+      input: encode(input, `the input of step "${name}"`, around.valueBytesMax),
+      // A task carries out the order itself, in its one step; a workflow is started anew.
+      order: isWorkflow ? null : orderOf(retry, timeoutMs),
+      retry: isWorkflow ? (retry ?? NO_RETRY) : NO_RETRY,
+      // Of a workflow it limits the whole child run; a task has it in its order, per attempt.
+      timeoutMs: isWorkflow ? (timeoutMs ?? known.timeoutMs) : null,
+    }),
+  )
+}
+
+/** A name that this engine does not have is allowed: another worker may, now or after the next deploy. */
+function named({ around }: Context, what: unknown, where: string): Made | string {
+  if (typeof what === 'string' && DEFINITION_NAME.test(what)) return around.find(what) ?? what
+  throw new PerdureError('DEFINITION_UNKNOWN', `${where} cannot run ${shown(what)}.`, {
+    hint: isClass(what)
+      ? 'a class is not a step: give a function, a task, a workflow, or the name of one'
+      : 'give a function, a task, a workflow, or the name of one',
+  })
+}
+
+/** wf.do('Ping', ping, { retries: 3 }) would pass the options as an input that nobody reads (A10). */
+function refuseOptionsAsInput(made: Made, input: unknown, where: string): void {
+  const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
+  if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return
+  const keys = Object.keys(input)
+  if (keys.length === 0 || !keys.every((key) => STEP_OPTIONS.some((known) => known === key))) return
+  throw new PerdureError(
+    'INPUT_INVALID',
+    `${where} gives options where the input belongs: ${made.kind} "${made.name}" takes no input.`,
+    {
+      hint: `write ${where.slice(0, -1)}, …, undefined, ${shown(input)})`,
+      details: { issues: [] },
+    },
+  )
+}
+
+function refuseMore(rest: readonly unknown[], most: number, where: string): void {
+  if (rest.length <= most) return
+  throw optionInvalid('arguments', where, rest[most], 'left out')
+}

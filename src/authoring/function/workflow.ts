@@ -1,0 +1,89 @@
+// A workflow as an async function, replayed from its journal.
+
+import { decode, encode } from '../../model/codec.js'
+import type { Program, Turn } from '../../model/program.js'
+import { NO_RETRY } from '../../model/retry.js'
+import { branded, type Made, readDefinition, type Surroundings } from '../definition.js'
+import { decoded, executed, failureOf } from '../recorded.js'
+import { checksSomething, parse } from '../schema.js'
+import type {
+  Definition,
+  DefinitionOptions,
+  Dict,
+  FnTypes,
+  InputNotDeclared,
+  Opt,
+  Result,
+  Schema,
+  Wf,
+} from '../types.js'
+import { makeWf } from './wf.js'
+
+const OPTIONS = ['version', 'description', 'input', 'signals', 'timeout']
+
+export type WorkflowOptions<R, I, S> = DefinitionOptions &
+  Opt<{
+    /** Checked once, where the run is started; code gets what it made of the input. */
+    input: Schema<R, I>
+    /** Checked once, where a signal is sent. */
+    signals: S
+  }>
+
+export type WorkflowMade = Extract<Made, { kind: 'workflow' }>
+
+export function workflow<N extends string, O, I = InputNotDeclared>(
+  name: N,
+  fn: (wf: Wf, input: I) => Result<O>,
+): Definition<N, FnTypes<I, I, O, Dict<Schema<unknown>>>>
+export function workflow<
+  N extends string,
+  O,
+  I = InputNotDeclared,
+  R = I,
+  S extends Dict<Schema> = Dict<Schema<unknown>>,
+>(
+  name: N,
+  options: WorkflowOptions<R, I, S>,
+  fn: (wf: Wf<FnTypes<I, R, unknown, S>>, input: I) => Result<O>,
+): Definition<N, FnTypes<I, R, O, S>>
+export function workflow(...args: readonly unknown[]): Definition {
+  const { facts, fn } = readDefinition<WorkflowMade['fn']>('workflow', OPTIONS, args)
+  return branded({ ...facts, kind: 'workflow', fn })
+}
+
+export function workflowProgram(made: WorkflowMade, around: Surroundings): Program {
+  return {
+    name: made.name,
+    version: made.version,
+    style: 'function',
+    body: async (turn) => {
+      try {
+        const input = await inputOf(made, turn, around)
+        const output = await made.fn(makeWf(turn, made.version, around), input as never)
+        return encode(output, `the output of workflow "${made.name}"`, around.valueBytesMax)
+      } catch (error) {
+        throw failureOf(error, `the error of workflow "${made.name}"`)
+      }
+    },
+  }
+}
+
+/**
+ * engine.start has checked what it stored. What a parent hands over is checked by a step of the child, so that
+ * it is checked once, may be checked asynchronously, and also if the parent does not have this code.
+ */
+function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown {
+  const { input: schema } = made
+  const given = decode(turn.run.input)
+  if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
+  const check = () => parse(schema, given, 'INPUT_INVALID', `The input of workflow "${made.name}"`)
+  const { valueBytesMax } = around
+  return decoded(
+    turn.step('(input)', {
+      label: 'inline',
+      retry: NO_RETRY,
+      timeoutMs: null,
+      execute: () => executed(check, { name: '(input)', valueBytesMax, undone: false }),
+    }),
+  )
+}

@@ -1,0 +1,223 @@
+// The public types of definitions, and what their code is given. One rule: declare once, in the definition;
+// the engine and its handles read the types from there.
+
+import type { Duration } from '../model/time.js'
+
+// ── time, schemas ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** A Date, or a Temporal value that knows its epoch. Not a number: that would be a Duration. */
+export type Instant = Date | { readonly epochMilliseconds: number }
+
+/** Standard Schema v1 (Zod, Valibot, ArkType, …). */
+export interface Schema<In = unknown, Out = In> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly types?: { readonly input: In; readonly output: Out } | undefined
+    readonly validate: (value: unknown, ...rest: never[]) => Checked<Out> | Promise<Checked<Out>>
+  }
+}
+export type Checked<Out> =
+  | { readonly value: Out; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly unknown[] | undefined
+}
+export type InOf<S> = S extends Schema<infer In, unknown> ? In : unknown
+export type OutOf<S> = S extends Schema<unknown, infer Out> ? Out : unknown
+
+/** Also takes an explicit undefined. */
+export type Opt<T> = { [K in keyof T]?: T[K] | undefined }
+type Fn = (...args: never[]) => unknown
+type ErrorClass = abstract new (...args: never[]) => Error
+export type Dict<T = unknown> = Record<string, T>
+/** An object of which nothing is known. */
+export type Nothing = Record<never, never>
+
+// ── definitions ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What a definition knows about itself. `input` and `sends` go in; `parsed` and `signals` are what the
+ * schemas made of them: that is stored.
+ */
+export interface Types {
+  input: unknown
+  parsed: unknown
+  output: unknown
+  sends: Dict
+  signals: Dict
+}
+
+export interface Definition<N extends string = string, T extends Types = Types> {
+  readonly name: N
+  readonly version: string
+  readonly kind: 'workflow' | 'task'
+  /** Never there at run time. */
+  readonly '~types': T
+}
+
+/** The input of a function that declares none: annotate the parameter, or give `input: schema`. */
+export interface InputNotDeclared {
+  readonly '~no': never
+}
+
+export type Args<I, O> = unknown extends I
+  ? [input?: I, options?: O]
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a parameter may be annotated so
+    [I] extends [InputNotDeclared | void | undefined]
+    ? [input?: undefined, options?: O]
+    : undefined extends I
+      ? [input?: I, options?: O]
+      : [input: I, options?: O]
+
+/**
+ * Opt-in types for what workflows name by a text. Augment once:
+ * `declare module 'perdure' { interface Register { tasks: typeof tasks } }`
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
+export interface Register {}
+export type Tasks = Register extends { tasks: infer W extends readonly unknown[] } ? W : readonly []
+
+type NameOf<W> = W extends readonly (infer D)[]
+  ? D extends Definition<infer N>
+    ? N
+    : string & {}
+  : never
+/** What names a definition: itself, or its name. Known names only, if all names are known; else any text. */
+export type Target<W> = Definition | ([NameOf<W>] extends [never] ? string : NameOf<W>)
+export type TypesOf<D, W = Tasks> = D extends Definition<string, infer T> ? T : Named<W, D>
+type Find<X, D> =
+  X extends Definition<infer N, infer T>
+    ? string extends N
+      ? never
+      : D extends N
+        ? T
+        : never
+    : never
+type Named<W, D> = W extends readonly (infer X)[]
+  ? [Find<X, D>] extends [never]
+    ? Types
+    : Find<X, D>
+  : Types
+export type InputOf<D> = TypesOf<D>['input']
+export type OutputOf<D> = TypesOf<D>['output']
+
+// ── retry ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `attempts` counts retries: 3 means 4 executions. Defaults: delay 1 s, exponential, at most 30 s. */
+export type RetryPolicy = Opt<{
+  attempts: number
+  delay: Duration
+  backoff: 'fixed' | 'exponential'
+  maxDelay: Duration
+  jitter: boolean
+  /** By name: it is data, so that it travels with a queued step. */
+  stopOn: readonly (string | ErrorClass)[]
+}>
+/** Either `retry`, or `retries` with an optional fixed `retryDelay`. */
+export type RetryOptions =
+  | { retry?: number | RetryPolicy | undefined; retries?: undefined; retryDelay?: undefined }
+  | { retries?: number | undefined; retryDelay?: Duration | undefined; retry?: undefined }
+
+// ── functions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type DefinitionOptions = Opt<{ version: string; description: string; timeout: Duration }>
+
+export type FnTypes<I, R, O, S> = {
+  input: R
+  parsed: I
+  output: O
+  sends: { [K in keyof S]: InOf<S[K]> }
+  signals: { [K in keyof S]: OutOf<S[K]> }
+}
+export type Result<O> = O | Promise<O>
+
+export type RunRef = Readonly<{
+  id: string
+  workflow: string
+  version: string
+  workspace: string
+  parentId: string | null
+  createdAt: Date
+}>
+export type Log = Record<
+  'debug' | 'info' | 'warn' | 'error',
+  (message: string, data?: object) => void
+>
+
+export interface Step {
+  /** The idempotency key for the outside: the same for all attempts of this step, different for every other step. */
+  readonly key: string
+  readonly attempt: number
+  readonly retryCount: number
+  /** Aborts on the step's timeout, on cancel, and when this worker lost the run. Pass it to fetch. */
+  readonly signal: AbortSignal
+  readonly run: RunRef
+  readonly log: Log
+}
+
+export type StepOptions = RetryOptions & Opt<{ timeout: Duration }>
+export type DoArgs<F> = F extends Fn ? [options?: StepOptions] : Args<InputOf<F>, StepOptions>
+export type DoResult<F> = F extends (...args: never[]) => infer R ? Awaited<R> : OutputOf<F>
+
+type Until = Duration | Instant
+export type WaitOptions = { schema?: Schema | undefined } & (
+  | { timeout?: Until | undefined; orNull?: false | undefined }
+  | { timeout: Until; orNull: true }
+)
+export type Waited<P, O> =
+  | (O extends { schema: infer S extends Schema } ? OutOf<S> : P)
+  | (O extends { orNull: true } ? null : never)
+export type Key<T extends Types> = keyof T['signals'] & string
+export type Taken<S, A> = A extends keyof S
+  ? S[A]
+  : A extends readonly (infer K extends keyof S)[]
+    ? { [P in K]: { readonly name: P; readonly payload: S[P] } }[K]
+    : never
+
+/** Plain node-postgres shape. */
+export interface PgClient {
+  query<R = Dict>(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: R[]; rowCount: number | null }>
+}
+
+export interface Wf<T extends Types = Types> {
+  readonly run: RunRef
+  /** Silent while the run is replayed. */
+  readonly log: Log
+  /** Aborts when the run is cancelled or times out. Inside a step use step.signal. */
+  readonly signal: AbortSignal
+  /** A function runs here and now; a task, workflow or name becomes a run of its own. Recorded once. */
+  do<F extends ((step: Step) => unknown) | Target<Tasks>>(
+    name: string,
+    what: F,
+    ...args: DoArgs<F>
+  ): Promise<DoResult<F>>
+  /** What is written through `tx` commits together with the journal entry: exactly once. */
+  transaction<O>(
+    name: string,
+    fn: (tx: PgClient, step: Step) => Result<O>,
+    options?: StepOptions,
+  ): Promise<O>
+  sleep(name: string, duration: Duration): Promise<void>
+  sleepUntil(name: string, when: Instant): Promise<void>
+  /**
+   * The oldest signal of that name (or of several), even one that came before. Past `timeout`: WAIT_TIMED_OUT,
+   * or null with orNull.
+   */
+  waitFor<const A extends Key<T> | readonly Key<T>[], const O extends WaitOptions = Nothing>(
+    what: A,
+    options?: O,
+  ): Promise<Waited<Taken<T['signals'], A>, O>>
+  /** Ends the run as cancelled, at the call. Write `return wf.cancel(…)`. */
+  cancel(reason?: string): Promise<never>
+  /** Is this change part of the run's history? New runs: true. */
+  patched(id: string): boolean
+  /** Time of the last answer; the same on every replay. */
+  now(): Date
+  random(): number
+  uuid(): string
+}

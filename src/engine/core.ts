@@ -1,0 +1,85 @@
+// What every call of the engine works with, and the checks that come before all others.
+
+import { type Made, madeOf } from '../authoring/definition.js'
+import type { Log } from '../authoring/types.js'
+import type { Address, Kernel } from '../kernel/api.js'
+import { insideTransaction } from '../kernel/inside.js'
+import { engineClosed, idInvalid, nameInvalid, PerdureError, shown } from '../model/errors.js'
+import {
+  DEFINITION_NAME,
+  isStepName,
+  type MessageId,
+  RUN_ID,
+  type RunId,
+  WORKSPACE_NAME,
+} from '../model/ids.js'
+import { insideTransactionError, targetUnknown } from './errors.js'
+import type { Stateless } from './stateless.js'
+
+export const DEFAULT_WORKSPACE = 'default'
+
+export interface Core {
+  readonly kernel: Kernel
+  readonly stateless: Stateless
+  readonly log: Log
+  readonly valueBytesMax: number
+  /** By name. */
+  readonly definitions: ReadonlyMap<string, Made>
+  /** Callers that wait for a result: they must hear when nobody will tell them any more. */
+  readonly waiting: Set<AbortController>
+  isClosed(): boolean
+}
+
+/** What a call named: a definition that is known here, or only its name. */
+export interface Found {
+  readonly name: string
+  readonly made: Made | null
+}
+
+export function found(core: Core, call: string, target: unknown): Found {
+  const made = madeOf(target)
+  if (made) return { name: made.name, made }
+  if (typeof target !== 'string' || !DEFINITION_NAME.test(target)) throw targetUnknown(call, target)
+  return { name: target, made: core.definitions.get(target) ?? null }
+}
+
+export function beforeRead(core: Core): void {
+  if (core.isClosed()) throw engineClosed()
+}
+
+/** A write made inside an open transaction of a step would wait for a connection that the step holds. */
+export function beforeWrite(core: Core, call: string): void {
+  beforeRead(core)
+  if (insideTransaction()) throw insideTransactionError(call)
+}
+
+export function addressOf(workspace: string, id: unknown): Address {
+  return { workspace, id: runIdOf(id) }
+}
+
+export function runIdOf(id: unknown): RunId {
+  if (typeof id !== 'string' || !RUN_ID.test(id)) throw idInvalid(id)
+  return id as RunId
+}
+
+export function workspaceOf(name: unknown): string {
+  if (typeof name !== 'string' || !WORKSPACE_NAME.test(name)) {
+    throw new PerdureError('NAME_INVALID', `${shown(name)} cannot be the name of a workspace.`, {
+      hint: 'use 1 to 128 of letters, digits and _ . : @ + = -',
+    })
+  }
+  return name
+}
+
+export function messageIdOf(id: unknown): MessageId | null {
+  if (id === undefined) return null
+  if (isStepName(id)) return id as MessageId
+  throw new PerdureError('ID_INVALID', `${shown(id)} cannot be the id of a message.`, {
+    hint: 'use a text of 1 to 256 bytes without control characters and without spaces at its ends',
+  })
+}
+
+export function signalNameOf(name: unknown): string {
+  if (!isStepName(name)) throw nameInvalid('signal', name)
+  return name
+}

@@ -1,0 +1,64 @@
+// What the engine says when a call is wrong or a run has not ended well: each wording once.
+
+import { type ErrorCode, PerdureError, shown } from '../model/errors.js'
+import type { FinalStatus } from '../model/run.js'
+
+const ENDS: Record<Exclude<FinalStatus, 'completed'>, [ErrorCode, string, string]> = {
+  failed: ['WORKFLOW_FAILED', 'failed', 'engine.retry(id) runs the failed step again'],
+  cancelled: ['WORKFLOW_CANCELLED', 'was cancelled', 'start a new run if it was a mistake'],
+  timed_out: ['WORKFLOW_TIMED_OUT', 'timed out', 'start it with a longer timeout'],
+}
+
+export function endedBadly(
+  runId: string,
+  status: Exclude<FinalStatus, 'completed'>,
+  message: string,
+  cause: Error | undefined,
+): PerdureError {
+  const [code, verb, hint] = ENDS[status]
+  return new PerdureError(code, `Run ${runId} ${verb}: ${message}`, { hint, runId, cause })
+}
+
+export const resultTimedOut = (runId: string, ms: number): PerdureError =>
+  new PerdureError('WAIT_TIMED_OUT', `Run ${runId} has not ended within ${ms} ms.`, {
+    hint: 'the run goes on: ask again, or wait longer',
+    runId,
+  })
+
+export const insideTransactionError = (call: string): PerdureError =>
+  new PerdureError('INSIDE_TRANSACTION', `engine.${call} was called inside wf.transaction.`, {
+    hint: 'it would not be part of the transaction, and can wait for itself: call it in a step of its own',
+  })
+
+export const targetUnknown = (call: string, target: unknown): PerdureError =>
+  new PerdureError('DEFINITION_UNKNOWN', `engine.${call} was given ${shown(target)}.`, {
+    hint: 'give a workflow, a task, or the name of one',
+  })
+
+export const notHere = (name: string): PerdureError =>
+  new PerdureError('DEFINITION_UNKNOWN', `This engine does not have the code of "${name}".`, {
+    hint: 'a stateless run happens here and now: add it to the workflows of createEngine',
+  })
+
+export const definitionInvalid = (message: string, hint: string): PerdureError =>
+  new PerdureError('DEFINITION_INVALID', message, { hint })
+
+export const databaseInvalid = (given: string): PerdureError =>
+  new PerdureError('OPTION_INVALID', `Option "database" of createEngine cannot be ${given}.`, {
+    hint: "give 'postgres://user@host/name', 'file:<directory>', 'memory:' or a pg.Pool",
+  })
+
+export const schemaNameInvalid = (value: unknown): PerdureError =>
+  new PerdureError('SCHEMA_NAME_INVALID', `${shown(value)} cannot be the name of a schema.`, {
+    hint: 'use a small letter or _, then up to 47 of small letters, digits and _',
+  })
+
+export const peerMissing = (name: string, needed: string, cause: unknown): PerdureError =>
+  new PerdureError(
+    'PEER_MISSING',
+    `${needed} needs the package "${name}", which is not installed.`,
+    {
+      hint: `npm install ${name}`,
+      cause,
+    },
+  )

@@ -1,0 +1,183 @@
+// "Why is it not moving?" One sentence and what can be done. Pure: a function of what was read.
+
+import type { RunView } from '../kernel/store.js'
+import { errorRecord } from '../model/error-record.js'
+import { shownName } from '../model/ids.js'
+import type { Entry, Status } from '../model/run.js'
+import { endError, hasCode } from './info.js'
+import type { Explanation, WaitReason } from './types.js'
+
+export interface Seen {
+  readonly view: RunView
+  /** The newest entries, newest first. */
+  readonly entries: readonly Entry[]
+  readonly children: readonly RunView[]
+  /** `name@version` of what live workers have. */
+  readonly live: readonly string[]
+  readonly now: number
+}
+
+type Next = Explanation['next']
+
+export function explain(seen: Seen): Explanation {
+  const { view } = seen
+  if (view.finishedAt !== null) return ended(view)
+  if (view.stop === 'cancel') {
+    const text = `${view.id} is being cancelled.`
+    return told(view.status, text, view.updatedAt, null, [])
+  }
+  if (view.status === 'running') {
+    const since = view.startedAt ?? view.updatedAt
+    return told('running', `${view.id} is running${openSteps(seen)}.`, since, null, [])
+  }
+  const due = view.dueAt !== null && view.dueAt <= seen.now
+  if (due && view.owner === null && !hasCode(view, seen.live)) return withoutCode(view)
+  if (view.status === 'pending') return pending(view, due)
+  return waiting(seen)
+}
+
+function told(
+  reason: WaitReason | Status,
+  sentence: string,
+  since: number,
+  until: number | null,
+  next: Next,
+): Explanation {
+  return {
+    sentence,
+    reason,
+    since: new Date(since),
+    until: until === null ? null : new Date(until),
+    next,
+  }
+}
+
+function ended(view: RunView): Explanation {
+  const { id, status } = view
+  const at = view.finishedAt ?? view.updatedAt
+  const { end } = view
+  if (status === 'completed') return told(status, `${id} is completed.`, at, null, [])
+  if (status === 'cancelled' || status === 'timed_out') {
+    const why = endError(status, end?.payload ?? null, end?.meta?.reason ?? null).message
+    const verb = status === 'cancelled' ? 'was cancelled' : 'timed out'
+    return told(status, `${id} ${verb}: ${why}.`, at, null, [])
+  }
+  const { message } = endError('failed', end?.payload ?? null, end?.meta?.reason ?? null)
+  const name = end?.meta?.name
+  const where = name
+    ? `its step "${shownName(name, end?.meta?.occurrence ?? 1)}" failed`
+    : 'it threw'
+  return told('failed', `${id} failed because ${where}: ${message}.`, at, null, [
+    { text: 'run it again from there', command: `engine.retry(${quoted(id)})` },
+  ])
+}
+
+function withoutCode(view: RunView): Explanation {
+  const { id, definition, version } = view
+  const name = version === null ? `"${definition}"` : `"${definition}" version ${version}`
+  return told(
+    'missing-code',
+    `${id} is not moving because no live worker has the code of ${name}.`,
+    view.updatedAt,
+    null,
+    [
+      {
+        text: 'start a worker that has it',
+        command: `createEngine({ workflows: [${definition}] })`,
+      },
+    ],
+  )
+}
+
+function pending(view: RunView, due: boolean): Explanation {
+  return due
+    ? told('pending', `${view.id} waits for a free worker.`, view.createdAt, null, [])
+    : told('pending', `${view.id} starts later${at(view.dueAt)}.`, view.createdAt, view.dueAt, [])
+}
+
+function waiting(seen: Seen): Explanation {
+  const { view } = seen
+  const reason = view.reason ?? 'waiting'
+  const [why, next] = WHY[view.reason ?? 'paused'](seen)
+  return told(reason, `${view.id} is not moving because ${why}.`, view.updatedAt, view.dueAt, next)
+}
+
+const WHY: Record<NonNullable<RunView['reason']>, (seen: Seen) => readonly [string, Next]> = {
+  signal: forSignal,
+  event: () => ['it waits for an event', []],
+  timer: forTimer,
+  retry: forRetry,
+  child: forChildren,
+  paused: () => ['it is paused', []],
+  diverged: () => [
+    'the code no longer matches its history; nothing ran in its place',
+    [
+      {
+        text: 'deploy the code it was started with, or admit the change',
+        command: "if (wf.patched('my-change')) { … }",
+      },
+    ],
+  ],
+}
+
+function forSignal(seen: Seen): readonly [string, Next] {
+  const names = [...new Set(open(seen, 'wait.opened').flatMap(({ meta }) => meta?.names ?? []))]
+  const first = names[0]
+  if (first === undefined) return ['it waits for a signal', []]
+  const listed = names.map((name) => `"${name}"`).join(' or ')
+  const command = `engine.signal(${quoted(seen.view.id)}, ${quoted(first)}, { … })`
+  const expires = seen.view.dueAt === null ? '' : ` (expires${at(seen.view.dueAt)})`
+  return [`it waits for signal ${listed}${expires}`, [{ text: 'send it', command }]]
+}
+
+function forTimer(seen: Seen): readonly [string, Next] {
+  const timer = open(seen, 'timer.set')[0]
+  const which = timer ? ` "${shownName(timer.name, timer.occurrence)}"` : ''
+  return [`it sleeps${which}${until(seen.view.dueAt)}`, []]
+}
+
+function forRetry(seen: Seen): readonly [string, Next] {
+  const failed = seen.entries.find(
+    ({ kind, meta }) => kind.endsWith('ed') && meta?.retryAt !== undefined,
+  )
+  if (!failed) return [`it waits to retry a step${at(seen.view.dueAt)}`, []]
+  const name = shownName(failed.name, failed.occurrence)
+  const message = failed.payload === null ? '' : `: ${errorRecord(failed.payload).message}`
+  return [
+    `attempt ${failed.attempt} of step "${name}" failed${message}; the next is due${at(seen.view.dueAt)}`,
+    [],
+  ]
+}
+
+function forChildren(seen: Seen): readonly [string, Next] {
+  if (seen.children.length === 0) return ['it waits for a child run', []]
+  const parts = seen.children.slice(0, 3).map((child) => {
+    const about = `child run ${child.id} of "${child.definition}"`
+    return hasCode(child, seen.live) ? about : `${about}, whose code no live worker has`
+  })
+  const more = seen.children.length > 3 ? `, and ${seen.children.length - 3} more` : ''
+  const first = seen.children[0]?.id ?? ''
+  const command = `engine.explain(${quoted(first)})`
+  return [`it waits for ${parts.join('; ')}${more}`, [{ text: 'see what that does', command }]]
+}
+
+/** Questions of that kind that no later entry has answered. */
+function open(seen: Seen, kind: Entry['kind']): readonly Entry[] {
+  const answered = new Set<string>()
+  return seen.entries.filter((entry) => {
+    const key = `${entry.occurrence} ${entry.name}`
+    if (entry.kind === kind) return !answered.has(key)
+    answered.add(key)
+    return false
+  })
+}
+
+function openSteps(seen: Seen): string {
+  const names = open(seen, 'step.asked').map((entry) => shownName(entry.name, entry.occurrence))
+  return names.length === 0 ? '' : `: ${names.map((name) => `"${name}"`).join(', ')}`
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`
+const at = (ms: number | null): string => (ms === null ? '' : ` at ${new Date(ms).toISOString()}`)
+const until = (ms: number | null): string =>
+  ms === null ? '' : ` until ${new Date(ms).toISOString()}`

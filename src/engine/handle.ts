@@ -1,0 +1,127 @@
+// The handle of one run.
+
+import type { Address } from '../kernel/api.js'
+import type { Settled } from '../kernel/store.js'
+import { decode } from '../model/codec.js'
+import { decodeError } from '../model/error-record.js'
+import { checkOptions, optionInvalid, runNotFound } from '../model/errors.js'
+import { TIMER_MAX_MS } from '../model/limits.js'
+import { type Duration, durationMs } from '../model/time.js'
+import { addressOf, beforeRead, beforeWrite, type Core, type Found } from './core.js'
+import { endedBadly, resultTimedOut } from './errors.js'
+import { endError } from './info.js'
+import { sendSignal } from './messages.js'
+import { infoOf, viewOf } from './read.js'
+import type { RunHandle } from './types.js'
+
+const NO_REASON = 'cancelled from outside'
+
+export interface HandleOf {
+  readonly workspace: string
+  readonly id: string
+  readonly target: Found
+  /** It was started here, so it is known to be a run of that definition. */
+  readonly isKnown: boolean
+}
+
+export function makeHandle(core: Core, of: HandleOf): RunHandle {
+  const to = addressOf(of.workspace, of.id)
+  let checked = of.isKnown
+  /** A handle made of an id from outside must not reach a run of another definition. */
+  const check = async (): Promise<void> => {
+    if (!checked) await ownView(core, of)
+    checked = true
+  }
+  const handle = {
+    id: to.id,
+    result: async (options?: unknown) => {
+      beforeRead(core)
+      const wait = readWait(options)
+      await check()
+      return outputOf(await settled(core, to, wait))
+    },
+    status: async () => (await handle.get()).status,
+    get: async () => {
+      beforeRead(core)
+      return infoOf(core, await ownView(core, of))
+    },
+    signal: async (name: unknown, payload?: unknown, options: { id?: unknown } = {}) => {
+      beforeWrite(core, 'signal')
+      checkOptions(options, `signal("${String(name)}")`, ['id'])
+      await check()
+      await sendSignal(core, { to, made: of.target.made, name, payload, id: options.id })
+    },
+    cancel: async (reason?: unknown) => {
+      beforeWrite(core, 'cancel')
+      await check()
+      await core.kernel.cancel(to, reasonOf(reason), null)
+    },
+    retry: async () => {
+      beforeWrite(core, 'retry')
+      await check()
+      await core.kernel.retry(to, null)
+    },
+  }
+  return handle as unknown as RunHandle
+}
+
+export function reasonOf(reason: unknown): string {
+  if (reason === undefined) return NO_REASON
+  if (typeof reason === 'string') return reason
+  throw optionInvalid('reason', 'cancel', reason, 'a text')
+}
+
+async function ownView(core: Core, of: HandleOf) {
+  const view = await viewOf(core, of.workspace, of.id)
+  if (view.definition !== of.target.name) throw runNotFound(of.id)
+  return view
+}
+
+function outputOf({ id, status, payload, reason }: Settled): unknown {
+  if (status === 'completed') return payload === null ? undefined : decode(payload)
+  const cause = payload === null ? undefined : decodeError(payload)
+  throw endedBadly(id, status, endError(status, payload, reason).message, cause)
+}
+
+interface Wait {
+  readonly timeoutMs: number | null
+  readonly signal: AbortSignal | null
+}
+
+function readWait(options: unknown): Wait {
+  if (options === undefined) return { timeoutMs: null, signal: null }
+  if (typeof options !== 'object' || options === null) {
+    throw optionInvalid('options', 'result()', options, 'an object')
+  }
+  checkOptions(options, 'result()', ['timeout', 'signal'])
+  const { timeout, signal } = options as { timeout?: Duration; signal?: unknown }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw optionInvalid('signal', 'result()', signal, 'an AbortSignal')
+  }
+  return {
+    timeoutMs: timeout === undefined ? null : durationMs(timeout),
+    signal: signal ?? null,
+  }
+}
+
+/** The end of a run; rejects when the caller has waited long enough, and when the engine is closed. */
+export async function settled(
+  core: Core,
+  to: Address,
+  { timeoutMs, signal }: Wait = { timeoutMs: null, signal: null },
+): Promise<Settled> {
+  const given = new AbortController()
+  const abort = (): void => given.abort(signal?.reason)
+  const late = (): void => given.abort(resultTimedOut(to.id, timeoutMs ?? 0))
+  const timer = timeoutMs === null ? null : setTimeout(late, Math.min(timeoutMs, TIMER_MAX_MS))
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort)
+  core.waiting.add(given)
+  try {
+    return await core.kernel.result(to, given.signal)
+  } finally {
+    core.waiting.delete(given)
+    signal?.removeEventListener('abort', abort)
+    if (timer !== null) clearTimeout(timer)
+  }
+}

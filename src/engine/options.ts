@@ -1,0 +1,193 @@
+// The options of createEngine, read before anything is touched: one clear error, and nothing has changed.
+
+import { createHash } from 'node:crypto'
+import { isClass, type Made, madeOf } from '../authoring/definition.js'
+import type { Log } from '../authoring/types.js'
+import { checkOptions, optionInvalid, shown } from '../model/errors.js'
+import { SCHEMA_NAME } from '../model/ids.js'
+import { CONCURRENCY, LEASE_MS, VALUE_BYTES_MAX } from '../model/limits.js'
+import { type Duration, durationMs } from '../model/time.js'
+import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
+
+const OPTIONS = [
+  'database',
+  'schema',
+  'workflows',
+  'worker',
+  'build',
+  'maxValueBytes',
+  'allowEmbeddedInProduction',
+  'log',
+]
+const WHERE = 'createEngine'
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+type Given = Readonly<Record<string, unknown>>
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface PoolLike {
+  query(...args: readonly unknown[]): unknown
+  connect(...args: readonly unknown[]): unknown
+  /** What it was made with: the engine opens connections of its own, to the same database. */
+  readonly options: object
+}
+
+export type Database =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'pool'; readonly pool: PoolLike }
+  | { readonly kind: 'file'; readonly directory: string }
+  | { readonly kind: 'memory' }
+
+export interface Settings {
+  readonly database: Database
+  readonly schema: string
+  readonly definitions: ReadonlyMap<string, Made>
+  readonly worker: boolean
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly build: string
+  readonly valueBytesMax: number
+  readonly production: boolean
+  readonly allowEmbeddedInProduction: boolean
+  /** null: the engine's own. */
+  readonly log: Log | null
+}
+
+export function readEngineOptions(options: unknown, env: Environment): Settings {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw optionInvalid('options', WHERE, options, 'an object')
+  }
+  checkOptions(options, WHERE, OPTIONS)
+  const given = options as Given
+  const definitions = readDefinitions(given.workflows)
+  return {
+    database: readDatabase(given.database, env),
+    schema: readSchema(given.schema),
+    definitions,
+    ...readWorker(given.worker),
+    build: readBuild(given.build, definitions, env),
+    valueBytesMax: readBytes(given.maxValueBytes),
+    production: env.NODE_ENV === 'production',
+    allowEmbeddedInProduction: readFlag(given, 'allowEmbeddedInProduction'),
+    log: readLog(given.log),
+  }
+}
+
+function readDefinitions(workflows: unknown): ReadonlyMap<string, Made> {
+  if (workflows === undefined) return new Map()
+  if (!Array.isArray(workflows)) {
+    throw optionInvalid('workflows', WHERE, workflows, 'a list of definitions')
+  }
+  const byName = new Map<string, Made>()
+  for (const [index, value] of workflows.entries()) {
+    const made = madeOf(value)
+    if (!made) throw notADefinition(index, value)
+    if (byName.has(made.name)) {
+      throw definitionInvalid(
+        `Two definitions in workflows are called "${made.name}".`,
+        'give one of them another name, or leave it out',
+      )
+    }
+    byName.set(made.name, made)
+  }
+  return byName
+}
+
+function notADefinition(index: number, value: unknown) {
+  return definitionInvalid(
+    `workflows[${index}] is no definition: ${isClass(value) ? 'a class' : shown(value)}.`,
+    'give what workflow() and task() return',
+  )
+}
+
+function readDatabase(given: unknown, env: Environment): Database {
+  const database = given ?? (env.PERDURE_DATABASE_URL || env.DATABASE_URL || 'file:.perdure/data')
+  if (typeof database === 'object') {
+    const pool = database as Partial<PoolLike>
+    const isPool = typeof pool.query === 'function' && typeof pool.connect === 'function'
+    if (isPool && typeof pool.options === 'object') return { kind: 'pool', pool: pool as PoolLike }
+    throw databaseInvalid('an object without query(), connect() and options')
+  }
+  if (typeof database !== 'string') throw databaseInvalid(shown(database))
+  if (/^postgres(ql)?:\/\/./.test(database)) return { kind: 'postgres', url: database }
+  if (database === 'memory:') return { kind: 'memory' }
+  if (database.startsWith('file:') && database.length > 'file:'.length) {
+    return { kind: 'file', directory: directoryOf(database) }
+  }
+  // Never the whole text: it may hold a password.
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(database)?.[0]
+  throw databaseInvalid(scheme ? `"${scheme}…"` : 'a text without a known scheme')
+}
+
+/** 'file:<dir>', and as people also write it, 'file:///absolute'. */
+function directoryOf(text: string): string {
+  return text.startsWith('file://') ? text.slice('file://'.length) : text.slice('file:'.length)
+}
+
+function readSchema(schema: unknown): string {
+  if (schema === undefined) return 'perdure'
+  if (typeof schema !== 'string' || !SCHEMA_NAME.test(schema)) throw schemaNameInvalid(schema)
+  return schema
+}
+
+function readWorker(worker: unknown): Pick<Settings, 'worker' | 'concurrency' | 'leaseMs'> {
+  const usual = { worker: true, concurrency: CONCURRENCY, leaseMs: LEASE_MS }
+  if (worker === undefined) return usual
+  if (typeof worker === 'boolean') return { ...usual, worker }
+  if (typeof worker !== 'object' || worker === null) {
+    throw optionInvalid('worker', WHERE, worker, 'true, false or { concurrency, lease }')
+  }
+  checkOptions(worker, `worker of ${WHERE}`, ['concurrency', 'lease'])
+  const { concurrency = CONCURRENCY, lease } = worker as Given
+  if (!Number.isInteger(concurrency) || Number(concurrency) < 1 || Number(concurrency) > 10_000) {
+    throw optionInvalid('worker.concurrency', WHERE, concurrency, 'a whole number from 1 to 10000')
+  }
+  const leaseMs = lease === undefined ? LEASE_MS : durationMs(lease as Duration)
+  if (leaseMs < 100 || leaseMs > 3_600_000) {
+    throw optionInvalid('worker.lease', WHERE, lease, "from '100ms' to '1h'")
+  }
+  return { worker: true, concurrency: Number(concurrency), leaseMs }
+}
+
+/** Without a name the deploy is known by its code: the same on every start, another when a function changes. */
+function readBuild(
+  build: unknown,
+  definitions: ReadonlyMap<string, Made>,
+  env: Environment,
+): string {
+  const named = build ?? (env.PERDURE_BUILD || undefined)
+  if (named !== undefined) {
+    if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) return named
+    throw optionInvalid('build', WHERE, named, 'a text of 1 to 128 characters without spaces')
+  }
+  const hash = createHash('sha256')
+  for (const name of [...definitions.keys()].sort()) {
+    const made = definitions.get(name)
+    hash.update(`${name}@${made?.version} ${Function.prototype.toString.call(made?.fn)}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+function readBytes(bytes: unknown): number {
+  if (bytes === undefined) return VALUE_BYTES_MAX
+  // PostgreSQL holds no text beyond 1 GB, and a value is copied several times on its way.
+  if (Number.isInteger(bytes) && Number(bytes) >= 1_024 && Number(bytes) <= 256 * 1024 * 1024) {
+    return Number(bytes)
+  }
+  throw optionInvalid('maxValueBytes', WHERE, bytes, 'a whole number from 1024 to 268435456')
+}
+
+function readFlag(given: Given, option: string): boolean {
+  const value = given[option] ?? false
+  if (typeof value === 'boolean') return value
+  throw optionInvalid(option, WHERE, value, 'true or false')
+}
+
+function readLog(log: unknown): Log | null {
+  if (log === undefined) return null
+  const fits = typeof log === 'object' && log !== null
+  if (fits && LEVELS.every((level) => typeof (log as Given)[level] === 'function')) {
+    return log as Log
+  }
+  throw optionInvalid('log', WHERE, log, `an object with ${LEVELS.join(', ')}`)
+}

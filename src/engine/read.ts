@@ -1,0 +1,186 @@
+// get, list, history, explain: what is stored, and what follows from it at the moment of reading.
+
+import { instantMs } from '../authoring/function/context.js'
+import type { RunFilter, RunView } from '../kernel/store.js'
+import { optionInvalid, runNotFound } from '../model/errors.js'
+import type { RunId, Uid } from '../model/ids.js'
+import { FINAL_STATUSES, type Status, type StoredReason } from '../model/run.js'
+import {
+  addressOf,
+  beforeRead,
+  type Core,
+  DEFAULT_WORKSPACE,
+  found,
+  runIdOf,
+  workspaceOf,
+} from './core.js'
+import { explain } from './explain.js'
+import { hasCode, isDueForCode, journalEntry, runInfo } from './info.js'
+import { optionsObject, PAGE_OPTIONS, paged, pageOf, readPage } from './paged.js'
+import type { Explanation, JournalEntry, Page, Paged, RunInfo } from './types.js'
+
+const STATUSES: readonly string[] = ['pending', 'running', 'waiting', ...FINAL_STATUSES]
+const REASONS: readonly string[] = [
+  'signal',
+  'event',
+  'timer',
+  'retry',
+  'child',
+  'paused',
+  'diverged',
+] satisfies StoredReason[]
+const FILTERS = [
+  ...PAGE_OPTIONS,
+  'workflow',
+  'status',
+  'reason',
+  'workspace',
+  'tags',
+  'parentId',
+  'createdAfter',
+  'createdBefore',
+  'text',
+]
+const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Far enough back to find what a parked run waits for. */
+const ENTRIES_LOOKED_AT = 200
+
+type Given = Readonly<Record<string, unknown>>
+
+export async function viewOf(core: Core, workspace: string, id: unknown): Promise<RunView> {
+  const address = addressOf(workspace, id)
+  const view = await core.kernel.read.get(address.workspace, address.id)
+  if (view === null) throw runNotFound(address.id)
+  return view
+}
+
+export async function infoOf(core: Core, view: RunView): Promise<RunInfo> {
+  const { read } = core.kernel
+  const [live, children, attempt] = await Promise.all([
+    isDueForCode(view, core.kernel.now()) ? read.liveDefinitions() : null,
+    view.reason === 'child' ? read.openChildren(view.uid) : [],
+    failedAttempt(core, view),
+  ])
+  const missingCode = live !== null && !hasCode(view, live)
+  const info = runInfo(view, { definitions: core.definitions, missingCode, children })
+  return attempt === null || !info.error ? info : { ...info, error: { ...info.error, attempt } }
+}
+
+/** The end of a run names the step that failed; how often it was tried is in the entry of that failure. */
+async function failedAttempt(core: Core, view: RunView): Promise<number | null> {
+  const { name, occurrence } = view.end?.meta ?? {}
+  if (view.status !== 'failed' || name === undefined) return null
+  const page = { after: null, limit: ENTRIES_LOOKED_AT, newestFirst: true }
+  const entries = await core.kernel.read.history(view.uid, page)
+  const failed = entries.find(
+    (entry) => entry.attempt > 0 && entry.name === name && entry.occurrence === occurrence,
+  )
+  return failed?.attempt ?? null
+}
+
+export function list(core: Core, workspace: string | null, filter: unknown): Paged<RunInfo> {
+  beforeRead(core)
+  const given = optionsObject(filter, 'engine.list', FILTERS)
+  const settings = readPage(given, 'engine.list', { limit: 50, order: 'newest', cursor: UID })
+  const { limit } = settings
+  const base = readFilter(core, workspace, given)
+  const page = { newestFirst: settings.newestFirst, limit: limit + 1 }
+  const load = async (after: string | null): Promise<Page<RunInfo>> => {
+    beforeRead(core)
+    const views = await core.kernel.read.list({ ...base, ...page, after: after as Uid | null })
+    const now = core.kernel.now()
+    const due = views.some((view) => isDueForCode(view, now))
+    const live = due ? await core.kernel.read.liveDefinitions() : []
+    const info = (view: RunView) => {
+      const missingCode = isDueForCode(view, now) && !hasCode(view, live)
+      return runInfo(view, { definitions: core.definitions, missingCode })
+    }
+    return pageOf(views, limit, info, (view) => view.uid)
+  }
+  return paged(settings.after, load)
+}
+
+function readFilter(
+  core: Core,
+  workspace: string | null,
+  given: Given,
+): Omit<RunFilter, 'after' | 'newestFirst' | 'limit'> {
+  const where = 'engine.list'
+  const { createdAfter, createdBefore, parentId, text, reason } = given
+  if (text !== undefined && typeof text !== 'string') {
+    throw optionInvalid('text', where, text, 'part of a run id')
+  }
+  if (reason !== undefined && !REASONS.includes(String(reason))) {
+    throw optionInvalid('reason', where, reason, `one of ${REASONS.join(', ')}`)
+  }
+  const asked = given.workspace === undefined ? workspace : workspaceOf(given.workspace)
+  if (workspace !== null && asked !== workspace) {
+    throw optionInvalid(
+      'workspace',
+      where,
+      asked,
+      `"${workspace}", to which this client is confined`,
+    )
+  }
+  return {
+    workspace: asked,
+    definition: given.workflow === undefined ? null : found(core, 'list', given.workflow).name,
+    statuses: readStatuses(given.status, where),
+    reason: (reason as StoredReason | undefined) ?? null,
+    tags: readTags(given.tags, where),
+    parentId: parentId === undefined ? null : (runIdOf(parentId) as RunId),
+    createdAfter: createdAfter === undefined ? null : instantMs(createdAfter, where),
+    createdBefore: createdBefore === undefined ? null : instantMs(createdBefore, where),
+    text: text ?? null,
+  }
+}
+
+/** One or many; both spellings of cancelled. */
+function readStatuses(status: unknown, where: string): readonly Status[] | null {
+  if (status === undefined) return null
+  return (Array.isArray(status) ? status : [status]).map((one: unknown) => {
+    const known = one === 'canceled' ? 'cancelled' : one
+    if (typeof known === 'string' && STATUSES.includes(known)) return known as Status
+    throw optionInvalid('status', where, one, `one of ${STATUSES.join(', ')}`)
+  })
+}
+
+function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
+  if (tags === undefined) return {}
+  const ok = typeof tags === 'object' && tags !== null && !Array.isArray(tags)
+  if (ok && Object.values(tags).every((value) => typeof value === 'string')) {
+    return tags as Record<string, string>
+  }
+  throw optionInvalid('tags', where, tags, 'an object of texts')
+}
+
+export function history(
+  core: Core,
+  workspace: string | null,
+  id: unknown,
+  options: unknown,
+): Paged<JournalEntry> {
+  beforeRead(core)
+  const given = optionsObject(options, 'engine.history', PAGE_OPTIONS)
+  const usual = { limit: 100, order: 'oldest', cursor: /^\d{1,9}$/ } as const
+  const { limit, after, newestFirst } = readPage(given, 'engine.history', usual)
+  let uid: Uid | null = null
+  return paged(after, async (cursor) => {
+    beforeRead(core)
+    uid ??= (await viewOf(core, workspace ?? DEFAULT_WORKSPACE, id)).uid
+    const page = { after: cursor === null ? null : Number(cursor), limit: limit + 1, newestFirst }
+    const entries = await core.kernel.read.history(uid, page)
+    return pageOf(entries, limit, journalEntry, (entry) => String(entry.seq))
+  })
+}
+
+export async function explainRun(core: Core, view: RunView): Promise<Explanation> {
+  const { read } = core.kernel
+  const page = { after: null, limit: ENTRIES_LOOKED_AT, newestFirst: true }
+  const [entries, children, live] = await Promise.all([
+    view.finishedAt === null ? read.history(view.uid, page) : [],
+    view.reason === 'child' ? read.openChildren(view.uid) : [],
+    view.finishedAt === null ? read.liveDefinitions() : [],
+  ])
+  return explain({ view, entries, children, live, now: core.kernel.now() })
+}

@@ -1,0 +1,221 @@
+// The public types of the engine: runs, handles, reading, events.
+
+import type {
+  Args,
+  Definition,
+  Dict,
+  Instant,
+  Key,
+  Log,
+  Nothing,
+  Opt,
+  RunRef,
+  Target,
+  Types,
+  TypesOf,
+} from '../authoring/types.js'
+import type { Status, StoredReason } from '../model/run.js'
+import type { Duration } from '../model/time.js'
+
+// ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `missing-code` is computed when reading: due, and no live worker has the definition. */
+export type WaitReason = StoredReason | 'missing-code'
+export type StoredError = Readonly<{
+  name: string
+  message: string
+  code?: string
+  stack?: string
+  step?: string
+  attempt?: number
+}>
+/** A child that has not ended. */
+export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
+
+export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
+
+export type RunDetails<T extends Types = Types> = Readonly<{
+  kind: Definition['kind']
+  input: T['parsed']
+  hasError: boolean
+  error: StoredError | null
+  tags: Dict<string>
+  /** 1 + re-openings. */
+  attempt: number
+  updatedAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+}>
+
+/** What depends on the status. */
+export type RunStanding<T extends Types = Types> = Readonly<
+  | { status: 'pending' | 'running'; output?: undefined }
+  | {
+      status: 'waiting'
+      reason: WaitReason
+      until: Date | null
+      /** With reason `child`, in get(): what it waits for. */
+      children?: readonly OpenChild[]
+      output?: undefined
+    }
+  | { status: 'completed'; output: T['output'] }
+  | { status: 'failed'; error: StoredError; retryable: boolean; output?: undefined }
+  | { status: 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
+>
+
+export type Outcome<O = unknown> = Readonly<{ id: string }> &
+  Readonly<
+    | { status: 'completed'; output: O }
+    | { status: 'failed' | 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
+    /** Only of a stateless run: it came to wait for the outside. */
+    | { status: 'waiting'; output?: undefined }
+  >
+
+export interface RunHandle<T extends Types = Types> {
+  readonly id: string
+  /**
+   * The output; or throws WORKFLOW_FAILED, WORKFLOW_CANCELLED, WORKFLOW_TIMED_OUT with the recorded error as
+   * `cause`. Past `timeout`: WAIT_TIMED_OUT, and the run goes on.
+   */
+  result(options?: Opt<{ timeout: Duration; signal: AbortSignal }>): Promise<T['output']>
+  status(): Promise<Status>
+  /** The run as it is now. */
+  get(): Promise<RunInfo<T>>
+  /** Mail: stored, kept until the run takes it. */
+  signal<K extends Key<T>>(
+    name: K,
+    ...args: Args<T['sends'][K], Opt<{ id: string }>>
+  ): Promise<void>
+  cancel(reason?: string): Promise<void>
+  retry(): Promise<void>
+}
+
+export type JournalEntry = Readonly<{
+  seq: number
+  kind: string
+  /** The step, wait or timer it belongs to (`name#2` from the second use on); '' for facts of the run itself. */
+  name: string
+  at: Date
+  attempt?: number
+  input?: unknown
+  output?: unknown
+  error?: StoredError
+  /** Steps: when the code asked for it, and when it began. `at` is when it ended. */
+  askedAt?: Date
+  startedAt?: Date
+  /** When it is due, or tried again. */
+  until?: Date
+  /** Children: which definition and run. */
+  workflow?: string
+  runId?: string
+}>
+
+export type Explanation = Readonly<{
+  sentence: string
+  reason: WaitReason | Status
+  since: Date
+  until: Date | null
+  next: readonly { text: string; command: string }[]
+}>
+
+// ── engine ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type StartOptions = Opt<{
+  /** Also the idempotency key: the same id gives the same run; with another input or definition: ID_TAKEN. */
+  id: string
+  workspace: string
+  tags: Dict<string>
+  delay: Duration
+  timeout: Duration
+  /** 0–9, higher first, default 5. */
+  priority: number
+}>
+/** `id` of the message: the second one with the same id changes nothing. */
+export type MessageOptions = Opt<{ id: string; workspace: string }>
+export type PageOptions = Opt<{ limit: number; after: string; order: 'newest' | 'oldest' }>
+export type Filter<D = string> = PageOptions &
+  Opt<{
+    workflow: D
+    status: Status | 'canceled' | readonly (Status | 'canceled')[]
+    reason: StoredReason
+    workspace: string
+    tags: Dict<string>
+    parentId: string
+    createdAfter: Instant
+    createdBefore: Instant
+    /** Part of the run id. */
+    text: string
+  }>
+export type Page<E> = Readonly<{ items: readonly E[]; next: string | null }>
+/** `await` gives a page, `for await` gives everything. */
+export type Paged<E> = Promise<Page<E>> & AsyncIterable<E>
+
+type Fact<P = Nothing> = Readonly<
+  { id: string; runId: string; workflow: string; workspace: string; at: Date } & P
+>
+export interface EngineEvents {
+  'workflow.created': Fact
+  'run.completed': Fact<{ output: unknown }>
+  'run.failed': Fact<{ error: StoredError }>
+  'run.cancelled': Fact<{ reason: string }>
+  'run.timed_out': Fact
+  'run.waiting': Fact<{ reason: WaitReason }>
+  'run.resumed': Fact<{ after: string; stepsDone: number }>
+  'step.completed': Fact<{ step: string; attempt: number }>
+  'step.failed': Fact<{ step: string; attempt: number; error: StoredError; retryAt: Date | null }>
+}
+
+/** All that can be done from outside. */
+export interface Client<W = unknown> {
+  start<D extends Target<W>>(
+    target: D,
+    ...args: Args<TypesOf<D, W>['input'], StartOptions>
+  ): Promise<RunHandle<TypesOf<D, W>>>
+  /** Start and wait for the end; does not throw, look at `status`. `stateless`: in memory, writes nothing. */
+  run<D extends Target<W>>(
+    target: D,
+    ...args: Args<TypesOf<D, W>['input'], StartOptions & Opt<{ stateless: boolean }>>
+  ): Promise<Outcome<TypesOf<D, W>['output']>>
+  /** The typed handle of a run, by its id. Asks nothing of the database. */
+  handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
+  signal(runId: string, name: string, payload?: unknown, options?: MessageOptions): Promise<void>
+  cancel(runId: string, reason?: string, options?: MessageOptions): Promise<void>
+  retry(runId: string, options?: Opt<{ expectedAttempt: number; workspace: string }>): Promise<void>
+  /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
+  get(runId: string): Promise<RunInfo | null>
+  list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
+  history(runId: string, page?: PageOptions): Paged<JournalEntry>
+  /** Why is it not moving? */
+  explain(runId: string): Promise<Explanation>
+  /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */
+  on<K extends keyof EngineEvents>(
+    event: K,
+    listener: (event: EngineEvents[K]) => unknown,
+  ): () => void
+  /** The same, confined to one workspace. */
+  workspace(name: string): Client<W>
+}
+
+export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
+  /** Drains, gives its runs back at once. */
+  close(): Promise<void>
+  /** Never there at run time. */
+  readonly '~defs': W
+}
+
+export type EngineOptions<W> = Opt<{
+  /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
+  database:
+    | string
+    | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
+  /** Of the database. Default 'perdure'. */
+  schema: string
+  workflows: W
+  /** false: this process starts, signals and reads, and executes nothing. */
+  worker: boolean | Opt<{ concurrency: number; lease: Duration }>
+  /** Names this deploy, for divergence and missing code. */
+  build: string
+  maxValueBytes: number
+  allowEmbeddedInProduction: boolean
+  log: Log
+}>

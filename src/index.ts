@@ -1,0 +1,51 @@
+// The public surface. Only re-exports.
+
+// definitions
+export { workflow } from './authoring/function/workflow.js'
+export { typed } from './authoring/schema.js'
+export { task } from './authoring/task/task.js'
+export type {
+  Definition,
+  InputNotDeclared,
+  InputOf,
+  Instant,
+  Log,
+  OutputOf,
+  PgClient,
+  Register,
+  RetryOptions,
+  RetryPolicy,
+  RunRef,
+  Schema,
+  Step,
+  StepOptions,
+  Types,
+  Wf,
+} from './authoring/types.js'
+// engine
+export { createEngine } from './create-engine.js'
+export type {
+  Client,
+  Engine,
+  EngineEvents,
+  EngineOptions,
+  Explanation,
+  Filter,
+  JournalEntry,
+  MessageOptions,
+  OpenChild,
+  Outcome,
+  Page,
+  Paged,
+  PageOptions,
+  RunHandle,
+  RunInfo,
+  StartOptions,
+  StoredError,
+  WaitReason,
+} from './engine/types.js'
+// errors
+export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
+// time and status
+export type { Status } from './model/run.js'
+export { type Duration, duration } from './model/time.js'

@@ -1,0 +1,112 @@
+// How questions and answers are written down, and how an answer that is written down reaches the body. Pure.
+
+import { errorRecord } from '../model/error-record.js'
+import type { MessageId } from '../model/ids.js'
+import { Failure } from '../model/program.js'
+import { decideRetry } from '../model/retry.js'
+import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
+import type { Ask, RecordAsk, StepAsk } from './asks.js'
+import type { AttemptEnd, AttemptTimes } from './attempt.js'
+import type { Outcome } from './look.js'
+import type { Clock, Random } from './ports.js'
+
+export function askEntry(ask: Ask): NewEntry {
+  const base = {
+    name: ask.name,
+    occurrence: ask.occurrence,
+    attempt: 0,
+    at: ask.askedAt,
+    payload: null,
+  }
+  switch (ask.kind) {
+    case 'timer':
+      return { ...base, kind: 'timer.set', meta: { dueAt: ask.dueAt } }
+    case 'wait': {
+      const limit = ask.dueAt === null ? {} : { dueAt: ask.dueAt }
+      return { ...base, kind: 'wait.opened', meta: { names: ask.names, ...limit } }
+    }
+    case 'child': {
+      const meta: EntryMeta = { target: ask.target, ...(ask.uid ? { uid: ask.uid } : {}) }
+      return { ...base, kind: 'child.started', meta }
+    }
+    default:
+      return { ...base, kind: 'step.asked', meta: ask.target ? { target: ask.target } : null }
+  }
+}
+
+/** A fact that the body brings itself: its answer is there when it is asked for. */
+export function recordOutcome(ask: RecordAsk): Outcome {
+  const { value: payload } = ask.effect
+  return { ask, kind: 'record', attempt: 0, payload, meta: null, final: true }
+}
+
+export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {
+  const { ask, kind, attempt, meta, payload } = outcome
+  return { kind, name: ask.name, occurrence: ask.occurrence, attempt, at, meta, payload }
+}
+
+/** What an attempt's end means for its step: an outcome, another attempt later, or (null) the same again. */
+export function stepOutcome(
+  ask: StepAsk,
+  attempt: AttemptTimes,
+  end: AttemptEnd,
+  at: Instant,
+  deps: { readonly ports: { readonly clock: Clock; readonly random: Random } },
+): Outcome | null {
+  if (end.kind === 'again') return null
+  const startedAgo = Math.round(deps.ports.clock.monotonic() - attempt.startedAt)
+  const askedAgo = Math.max(startedAgo, Math.round(at - ask.askedAt))
+  const { number } = attempt
+  if (end.kind === 'completed') {
+    const payload = end.effect.value
+    const { transaction } = end
+    const meta: EntryMeta = { askedAgo, startedAgo }
+    return { ask, kind: 'step.completed', attempt: number, payload, meta, final: true, transaction }
+  }
+  const { failure } = end
+  const payload = failure.error
+  const decision = decideRetry(ask.order.retry, {
+    attempt: number,
+    errorName: errorRecord(payload).name,
+    fatal: failure.fatal || ask.manual,
+    retryAfterMs: failure.retryAfterMs,
+    now: at,
+    random: deps.ports.random.fraction(),
+  })
+  const final = decision.kind === 'giveUp'
+  const retry = decision.kind === 'retry' ? { retryAt: decision.at } : {}
+  const meta: EntryMeta = { askedAgo, startedAgo, ...retry }
+  return { ask, kind: 'step.failed', attempt: number, payload, meta, final }
+}
+
+/** The one place where the body hears an answer, first time or replay. */
+export function answerAsk(ask: Ask, entry: NewEntry): void {
+  const payload = entry.payload ?? ''
+  switch (ask.kind) {
+    case 'timer':
+      return ask.answer(undefined)
+    case 'wait': {
+      if (entry.kind === 'wait.withdrawn') return ask.answer(null)
+      const { no = 0, id = '', message = '' } = entry.meta ?? {}
+      const meta = null
+      const { at } = entry
+      return ask.answer({
+        no,
+        id: id as MessageId,
+        kind: 'signal',
+        name: message,
+        meta,
+        at,
+        payload,
+      })
+    }
+    case 'record':
+      return ask.answer(payload)
+    default: {
+      const ok = entry.kind === 'step.completed' || entry.meta?.status === 'completed'
+      if (ok) return ask.answer(payload)
+      const question = { name: ask.name, occurrence: ask.occurrence }
+      return ask.fail(new Failure(payload, { question }))
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// The questions of a run that are open: asked, and not answered yet.
+
+import type { Uid } from '../model/ids.js'
+import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js'
+import type { Instant, Message, Stored } from '../model/run.js'
+
+/** The target that tells a record from a step where its question has an entry of its own. */
+export const RECORD = 'record'
+
+/** User code under way. */
+export interface Running {
+  /** Raises its AbortSignal; its result still counts. */
+  abort(reason: Error): void
+  /** Takes away its right to write. */
+  giveUp(reason: Error): void
+}
+
+interface AskBase {
+  readonly name: string
+  readonly occurrence: number
+  /** Part of the divergence check. */
+  readonly target: string
+  askedAt: Instant
+  /** Nothing of it may start before the entry with this number is durable (O3). */
+  afterSeq: number
+  /** An entry says that it was asked. */
+  journaled: boolean
+  readonly fail: (failure: Failure) => void
+}
+
+export interface StepAsk extends AskBase {
+  readonly kind: 'step'
+  readonly order: StepOrder
+  readonly answer: (value: Stored) => void
+  /** Recorded failures. */
+  attempts: number
+  retryAt: Instant | null
+  manual: boolean
+  running: Running | null
+  /** When the attempt under way began. */
+  startedAt: Instant
+}
+
+export interface TimerAsk extends AskBase {
+  readonly kind: 'timer'
+  readonly answer: (value: undefined) => void
+  dueAt: Instant
+}
+
+export interface WaitAsk extends AskBase {
+  readonly kind: 'wait'
+  readonly names: readonly string[]
+  readonly answer: (value: Message | null) => void
+  dueAt: Instant | null
+}
+
+export interface ChildAsk extends AskBase {
+  readonly kind: 'child'
+  readonly order: ChildOrder
+  readonly answer: (value: Stored) => void
+  attempts: number
+  retryAt: Instant | null
+  manual: boolean
+  uid: Uid | null
+}
+
+export interface RecordAsk extends AskBase {
+  readonly kind: 'record'
+  readonly effect: Effect
+  readonly answer: (value: Stored) => void
+}
+
+export type Ask = StepAsk | TimerAsk | WaitAsk | ChildAsk | RecordAsk
+
+/** When this question needs a look, if nothing else happens. */
+export function dueOf(ask: Ask): Instant | null {
+  switch (ask.kind) {
+    case 'timer':
+    case 'wait':
+      return ask.dueAt
+    case 'step':
+      return ask.running ? null : ask.retryAt
+    case 'child':
+      return ask.retryAt
+    case 'record':
+      return null
+  }
+}

@@ -1,0 +1,184 @@
+// One attempt of one step: user code with a time limit, an AbortSignal and, if it asks for one, a transaction.
+//
+// Owns:      the attempt's abort controller, its timer and its open transaction.
+// Talks to:  StepOrder.execute (user code), Store.open. Tells its frame once, by `finished`.
+//
+// Invariants
+//   A1. `finished` is called at most once. A late result of code that was given up has no effect.
+//   A2. A failure is told only when its transaction is known to be rolled back, so the next attempt meets no
+//       locks of this one.
+//   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
+
+import { encodeError } from '../model/error-record.js'
+import { leaseLost, stepTimedOut } from '../model/errors.js'
+import { shownName } from '../model/ids.js'
+import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'
+import type { RunFacts } from '../model/run.js'
+import type { Running, StepAsk } from './asks.js'
+import { runInside } from './inside.js'
+import type { Clock, Ports } from './ports.js'
+import type { StepTransaction } from './store.js'
+
+export type AttemptEnd =
+  | {
+      readonly kind: 'completed'
+      readonly effect: Effect
+      readonly transaction: StepTransaction | null
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** The database asked for the whole transaction again: not counted. */
+  | { readonly kind: 'again' }
+
+export interface AttemptTimes {
+  /** 1-based. */
+  readonly number: number
+  /** By the monotonic clock. */
+  readonly startedAt: number
+}
+
+export interface AttemptDeps {
+  readonly clock: Clock
+  readonly fault: Ports['fault']
+  readonly open: (limitMs: number) => Promise<StepTransaction>
+}
+
+/** Database answers that mean: the same transaction again may succeed. */
+const AGAIN = new Set(['40001', '40P01'])
+
+export class RunningAttempt implements AttemptTimes, Running {
+  readonly number: number
+  readonly startedAt: number
+  private readonly run: RunFacts
+  private readonly ask: StepAsk
+  private readonly deps: AttemptDeps
+  private readonly finished: (end: AttemptEnd) => void
+  private controller: AbortController | null = null
+  private abortReason: Error | null = null
+  private offTimer: (() => void) | null = null
+  private transaction: StepTransaction | null = null
+  private over = false
+  private conflict = false
+
+  constructor(run: RunFacts, ask: StepAsk, deps: AttemptDeps, finished: (end: AttemptEnd) => void) {
+    this.run = run
+    this.ask = ask
+    this.number = ask.attempts + 1
+    this.deps = deps
+    this.finished = finished
+    this.startedAt = deps.clock.monotonic()
+  }
+
+  start(): void {
+    const { timeoutMs } = this.ask.order
+    if (timeoutMs !== null)
+      this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
+    this.execute().then(
+      (effect) => this.completed(effect),
+      (error: unknown) => this.failed(error),
+    )
+  }
+
+  /** Raises the AbortSignal; the code may still finish, and its result still counts. */
+  abort(reason: Error): void {
+    this.abortReason ??= reason
+    this.controller?.abort(this.abortReason)
+  }
+
+  /** Takes away the right to write: whatever the code does now is not recorded. */
+  giveUp(reason: Error = leaseLost(this.run.id)): void {
+    this.abort(reason)
+    if (this.over) return
+    this.finish()
+    void this.rollback()
+  }
+
+  private async execute(): Promise<Effect> {
+    const self = this
+    const attempt: Attempt = {
+      number: this.number,
+      idempotencyKey: `${this.run.uid}/${this.ask.occurrence}/${this.ask.name}`,
+      get signal() {
+        return self.signal()
+      },
+      transaction: (limitMs, work) => this.inTransaction(limitMs, work),
+    }
+    return this.ask.order.execute(attempt)
+  }
+
+  private signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController()
+      if (this.abortReason) this.controller.abort(this.abortReason)
+    }
+    return this.controller.signal
+  }
+
+  private async inTransaction<T>(
+    limitMs: number,
+    work: (sql: Transaction) => Promise<T>,
+  ): Promise<T> {
+    this.deps.fault('transaction.open')
+    const transaction = await this.deps.open(limitMs)
+    this.deps.fault('transaction.opened')
+    if (this.over) {
+      await transaction.rollback()
+      throw leaseLost(this.run.id)
+    }
+    this.transaction = transaction
+    const handle: Transaction = {
+      query: (sql, params) =>
+        this.over ? Promise.reject(leaseLost(this.run.id)) : transaction.query(sql, params),
+    }
+    try {
+      return await runInside(() => work(handle))
+    } catch (error) {
+      this.conflict = AGAIN.has(String((error as { code?: unknown } | null)?.code))
+      throw error
+    }
+  }
+
+  private timeOut(ms: number): void {
+    if (this.over) return
+    const error = stepTimedOut(shownName(this.ask.name, this.ask.occurrence), ms, this.run.id)
+    this.abort(error)
+    this.finish()
+    void this.rollback().then(() =>
+      this.finished({ kind: 'failed', failure: new Failure(encodeError(error, 'a step')) }),
+    )
+  }
+
+  private completed(effect: Effect): void {
+    if (this.over) return
+    this.finish()
+    this.finished({ kind: 'completed', effect, transaction: this.transaction })
+  }
+
+  private failed(error: unknown): void {
+    if (this.over) return
+    this.finish()
+    void this.rollback().then(() => {
+      if (this.conflict) return this.finished({ kind: 'again' })
+      const failure =
+        error instanceof Failure
+          ? error
+          : new Failure(encodeError(error, `step "${this.ask.name}"`))
+      return this.finished({ kind: 'failed', failure })
+    })
+  }
+
+  private finish(): void {
+    this.over = true
+    this.offTimer?.()
+  }
+
+  private async rollback(): Promise<void> {
+    if (!this.transaction) return
+    try {
+      this.deps.fault('rollback.before')
+      await this.transaction.rollback()
+      this.deps.fault('rollback.after')
+    } catch {
+      // The connection is gone, and with it the transaction.
+    }
+  }
+}

@@ -1,0 +1,229 @@
+// Conversation: the body of a run, spoken with one answer at a time.
+//
+// Owns:      the body's promise, what it has asked since the last answer, and its recorded history.
+// Talks to:  the body (through turn.ts); its frame, which makes the answers.
+//
+// Invariants (PROTOCOL S1-10)
+//   O1. Answers are given one at a time; after each the body is let be until it is quiet, live and on replay alike.
+//   O4. While the history is not at its end only recorded answers are given, and nothing is asked of the frame.
+
+import { encodeError } from '../model/error-record.js'
+import { foreignAwait } from '../model/errors.js'
+import { FOREIGN_AWAIT_MAX_MS, FOREIGN_AWAIT_WARN_MS } from '../model/limits.js'
+import { Failure, type Program } from '../model/program.js'
+import type { Entry, Instant, NewEntry, RunFacts, Stored } from '../model/run.js'
+import type { Alarm } from './alarm.js'
+import { answerAsk } from './answers.js'
+import type { Ask } from './asks.js'
+import type { Difference } from './divergence.js'
+import type { Ports } from './ports.js'
+import { Replayer } from './replayer.js'
+import { makeTurn } from './turn.js'
+
+export type BodyEnd = { readonly output: Stored } | { readonly failure: Failure }
+
+/** The frame, as the conversation sees it. */
+export interface Answerer {
+  readonly active: boolean
+  /** It is ending or stopping: what the body still asks has no effect. */
+  readonly deaf: boolean
+  clock(): Instant
+  spokeWhileParked(name: string): void
+  stopFromInside(reason: string): void
+  newMark(id: string): void
+  /** Asked before, according to the history. */
+  recalled(asks: readonly Ask[]): void
+  /** The question that a recorded answer belongs to. */
+  answeredBefore(entry: Entry): Ask | null
+  /** Every recorded answer has been given: open records are made now. */
+  historyIsOver(): void
+  /** The body is quiet and its history is behind it: these are its new questions. */
+  quiet(asked: readonly Ask[]): void
+  diverged(difference: Difference): void
+}
+
+export class Conversation {
+  readonly run: RunFacts
+  readonly history: Replayer
+  /** Answers are made, no longer repeated. */
+  live = false
+  /** The body has not finished reacting to the last answer. */
+  settling = false
+  end: BodyEnd | null = null
+  /** Database time of the last answer. */
+  nowAt: Instant
+  /** The number of the last answer given. */
+  lastSeq = 0
+  /** Its body has been called: the open questions are known, not only the journal. */
+  begun = false
+  private readonly program: Program | null
+  private readonly frame: Answerer
+  private readonly ports: Ports
+  private readonly alarm: Alarm
+  private readonly counts = new Map<string, number>()
+  private readonly aborter = lazy(() => new AbortController())
+  private asked: Ask[] = []
+
+  constructor(
+    frame: Answerer,
+    what: {
+      readonly run: RunFacts
+      readonly program: Program | null
+      readonly journal: readonly Entry[]
+      readonly ports: Ports
+      readonly alarm: Alarm
+    },
+  ) {
+    this.frame = frame
+    this.run = what.run
+    this.program = what.program
+    this.history = new Replayer(what.journal)
+    this.ports = what.ports
+    this.alarm = what.alarm
+    this.nowAt = what.run.startedAt
+  }
+
+  /** Calls the body; its history is repeated to it first. */
+  begin(): void {
+    this.begun = true
+    this.settle(() => {
+      this.program?.body(makeTurn(this)).then(
+        (output) => this.ended({ output }),
+        (error: unknown) => this.ended({ failure: asFailure(error) }),
+      )
+    })
+  }
+
+  /** The body hears the answer that has just got the number `seq`. */
+  answer(ask: Ask, entry: NewEntry, seq: number): void {
+    this.lastSeq = seq
+    this.nowAt = entry.at
+    this.settle(() => answerAsk(ask, entry))
+  }
+
+  abort(reason: Error): boolean {
+    const { signal } = this.aborter()
+    if (signal.aborted) return false
+    this.aborter().abort(reason)
+    return true
+  }
+
+  ended(end: BodyEnd): void {
+    this.end ??= end
+    this.settle()
+  }
+
+  /** Quiet, nothing open, not ended: the body awaits something that is not ours. */
+  awaitsForeign(): void {
+    const { id, definition } = this.run
+    this.alarm.patience(FOREIGN_AWAIT_WARN_MS, () => {
+      const hint = 'wrap it in wf.do, or it runs again at every replay'
+      this.ports.log.warn(`Run ${id} (${definition}) awaits something that is not a step.`, {
+        hint,
+      })
+      this.alarm.patience(FOREIGN_AWAIT_MAX_MS - FOREIGN_AWAIT_WARN_MS, () =>
+        this.ended({ failure: asFailure(foreignAwait(id, definition)) }),
+      )
+    })
+  }
+
+  // ── the body speaks (turn.ts) ─────────────────────────────────────────────────────────────────────────────
+
+  get replaying(): boolean {
+    return !this.live
+  }
+
+  get stopping(): AbortSignal {
+    return this.aborter().signal
+  }
+
+  clock(): Instant {
+    return this.frame.clock()
+  }
+
+  nextOccurrence(name: string): number {
+    const occurrence = (this.counts.get(name) ?? 0) + 1
+    this.counts.set(name, occurrence)
+    return occurrence
+  }
+
+  asks(ask: Ask): void {
+    if (!this.frame.active) return this.frame.spokeWhileParked(ask.name)
+    if (this.frame.deaf) return
+    ask.afterSeq = this.lastSeq
+    this.asked.push(ask)
+    this.settle()
+  }
+
+  mark(id: string): boolean {
+    const known = this.history.mark(id, this.asked.length)
+    if (known === 'new') this.frame.newMark(id)
+    return known !== 'absent'
+  }
+
+  stopFromInside(reason: string): void {
+    if (!this.frame.active || this.frame.deaf) return
+    this.frame.stopFromInside(reason)
+    this.settle()
+  }
+
+  // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Lets the body react to `cause`, and goes on when it is quiet. */
+  private settle(cause?: () => void): void {
+    const waiting = this.settling
+    this.settling = true
+    cause?.()
+    if (waiting) return
+    this.ports.quiet.next(() => {
+      this.settling = false
+      if (!this.frame.active) return
+      this.alarm.bodySpoke()
+      if (this.live) this.goLive(this.asked)
+      else this.replay()
+    })
+  }
+
+  private replay(): void {
+    const step = this.history.next(this.asked, this.end !== null)
+    switch (step.kind) {
+      case 'diverged':
+        return this.frame.diverged(step.difference)
+      case 'missing':
+        // The body may be awaiting something of its own: give it a moment.
+        return this.alarm.patience(FOREIGN_AWAIT_WARN_MS, () =>
+          this.frame.diverged(step.difference),
+        )
+      case 'live':
+        this.frame.recalled(step.recalled)
+        this.frame.historyIsOver()
+        return this.goLive(step.fresh)
+      case 'answer': {
+        this.frame.recalled(step.recalled)
+        this.asked = []
+        const { entry } = step
+        const ask = this.frame.answeredBefore(entry)
+        this.nowAt = Math.max(this.nowAt, entry.at)
+        this.settle(() => ask && answerAsk(ask, entry))
+      }
+    }
+  }
+
+  private goLive(fresh: readonly Ask[]): void {
+    this.live = true
+    this.asked = []
+    this.frame.quiet(fresh)
+  }
+}
+
+export function asFailure(error: unknown): Failure {
+  return error instanceof Failure ? error : new Failure(encodeError(error, 'the function'))
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: T | null = null
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -1,0 +1,34 @@
+// Deliberate defects. Each switch takes out one protection; the simulation must notice. None is ever on in an
+// engine: only the tests construct a kernel with one, to prove that they can see.
+
+export type Defect =
+  /** A step function starts although an earlier outcome is not stored yet (against O3). */
+  | 'start-before-durable'
+  /** Parking claims to have seen the counter instead of the highest number held. */
+  | 'seen-is-the-counter'
+  /** The end of a run overrides a cancel that it had not seen. */
+  | 'end-ignores-stop'
+  /** A kept frame is used whatever the journal says. */
+  | 'frame-without-seq'
+  /** A timer's outcome is sent without the time before which it must not be stored. */
+  | 'early-timer'
+  /** Open children are not told when their parent ends. */
+  | 'forget-children'
+  /** Listeners hear before the commit. */
+  | 'event-before-commit'
+  /** Runs that the database says are ours and that we do not know are left alone. */
+  | 'no-adoption'
+  /** start() resolves before its commit. */
+  | 'ack-before-commit'
+  /** After a lost reply the work is dropped as if it had been stored. */
+  | 'assume-committed'
+  /** Functions start in the middle of a replay. */
+  | 'start-while-replaying'
+  /** Parked runs are looked for only when hinted at. */
+  | 'no-poll'
+  /** A message taken by an entry is not marked as taken. */
+  | 'taken-not-marked'
+  /** A worker that has lost its lease goes on as if it had not. */
+  | 'ignore-stale'
+
+export type Defects = ReadonlySet<Defect>

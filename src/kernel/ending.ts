@@ -1,0 +1,153 @@
+// How a run ends, and whom that concerns.
+
+import { encodeError } from '../model/error-record.js'
+import { workerCrashed, workflowCancelled, workflowTimedOut } from '../model/errors.js'
+import type { MessageId, Uid } from '../model/ids.js'
+import type { Failure } from '../model/program.js'
+import type {
+  FinalStatus,
+  Instant,
+  Message,
+  NewEntry,
+  RunFacts,
+  Stop,
+  Stored,
+} from '../model/run.js'
+import type { BodyEnd } from './conversation.js'
+import type { HeldRun } from './held-run.js'
+import type { TurnDelta } from './store.js'
+
+export type StopCause =
+  | {
+      readonly kind: 'cancel'
+      readonly reason: string
+      readonly inside: boolean
+      readonly message: Message | null
+    }
+  | { readonly kind: 'deadline'; readonly deadlineAt: Instant }
+  | { readonly kind: 'crashes'; readonly crashes: number }
+
+export type End =
+  | { readonly kind: 'completed'; readonly output: Stored }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'stopped'; readonly cause: StopCause }
+
+export function endOf(end: BodyEnd): End {
+  return 'failure' in end
+    ? { kind: 'failed', failure: end.failure }
+    : { kind: 'completed', output: end.output }
+}
+
+/** A cancel that has been accepted comes before a deadline that has passed. */
+export function reasonToStop(frame: HeldRun): StopCause | null {
+  const { cancel } = frame.mail
+  const { deadlineAt } = frame.run
+  if (cancel) {
+    const reason = cancel.meta?.reason ?? ''
+    return { kind: 'cancel', reason, inside: false, message: cancel }
+  }
+  return deadlineAt !== null && frame.deps.now() >= deadlineAt
+    ? { kind: 'deadline', deadlineAt }
+    : null
+}
+
+export interface EndFact {
+  readonly entry: NewEntry
+  readonly status: FinalStatus
+  readonly stopSeen: Stop | null
+  /** It must not be stored before this. */
+  readonly notBefore: Instant | null
+  /** The number of the message that asked for it. */
+  readonly taken: number | null
+  /** For AbortSignals. */
+  readonly error: Error
+}
+
+const BY_ITSELF = {
+  stopSeen: null,
+  notBefore: null,
+  taken: null,
+  error: new Error('the run has ended'),
+}
+
+export function endFact(end: End, run: RunFacts, at: Instant): EndFact {
+  const base = { name: '', occurrence: 0, attempt: 0, at, meta: null }
+  switch (end.kind) {
+    case 'completed': {
+      const entry: NewEntry = { ...base, kind: 'run.completed', payload: end.output }
+      return { entry, status: 'completed', ...BY_ITSELF }
+    }
+    case 'failed': {
+      const meta = end.failure.question
+      const entry: NewEntry = { ...base, kind: 'run.failed', payload: end.failure.error, meta }
+      return { entry, status: 'failed', ...BY_ITSELF }
+    }
+    case 'stopped':
+      return stopEntry(end.cause, run, base)
+  }
+}
+
+function stopEntry(
+  cause: StopCause,
+  run: RunFacts,
+  base: Omit<NewEntry, 'kind' | 'payload'>,
+): EndFact {
+  switch (cause.kind) {
+    case 'cancel': {
+      const error = workflowCancelled(run.id, cause.reason)
+      const payload = encodeError(error, 'a cancelled run')
+      const entry: NewEntry = {
+        ...base,
+        kind: 'run.cancelled',
+        payload,
+        meta: { reason: cause.reason },
+      }
+      const taken = cause.message?.no ?? null
+      return { entry, status: 'cancelled', stopSeen: 'cancel', notBefore: null, taken, error }
+    }
+    case 'deadline': {
+      const error = workflowTimedOut(run.id, cause.deadlineAt - run.createdAt)
+      const payload = encodeError(error, 'a timed out run')
+      const entry: NewEntry = { ...base, kind: 'run.timed_out', payload }
+      return { ...BY_ITSELF, entry, status: 'timed_out', notBefore: cause.deadlineAt, error }
+    }
+    case 'crashes': {
+      const error = workerCrashed(run.id, cause.crashes)
+      const payload = encodeError(error, 'a crashed run')
+      const meta = { reason: 'WORKER_CRASHED' }
+      const entry: NewEntry = { ...base, kind: 'run.failed', payload, meta }
+      return { ...BY_ITSELF, entry, status: 'failed', error }
+    }
+  }
+}
+
+/** Open children are told to stop, the parent hears of the end: in the commit that ends the run. */
+export function endMessages(
+  frame: HeldRun,
+  entry: NewEntry,
+  status: FinalStatus,
+): TurnDelta['messages'] {
+  const { run, deps, attempt } = frame
+  const messages: TurnDelta['messages'][number][] = []
+  if (!deps.defects.has('forget-children')) {
+    for (const to of openChildren(frame)) {
+      const id = `cancel:${run.uid}` as MessageId
+      const meta = { reason: `its parent ${run.id} has ended` }
+      const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
+      messages.push({ to, message, claim: false })
+    }
+  }
+  if (run.parentUid) {
+    const id = `child:${run.uid}:${attempt}` as MessageId
+    const meta = { uid: run.uid, status }
+    const message = { id, kind: 'child', name: '', meta, payload: entry.payload } as const
+    messages.push({ to: run.parentUid, message, claim: false })
+  }
+  return messages
+}
+
+/** From the open questions; of a run whose body was not driven, from its journal. */
+function openChildren(frame: HeldRun): readonly Uid[] {
+  if (!frame.body.begun) return frame.body.history.script.openChildren
+  return frame.questions.children()
+}

@@ -1,0 +1,226 @@
+// The kernel: start, signal, cancel, retry, result. Each is a small value handed to the committer.
+
+import {
+  attemptChanged,
+  engineClosed,
+  idTaken,
+  mailboxFull,
+  outcomeUnknown,
+  overloaded,
+  runFinished,
+  runNotFound,
+  runNotRetryable,
+  valueRefused,
+} from '../model/errors.js'
+import type { MessageId, RunId, Uid } from '../model/ids.js'
+import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
+import type { Instant, NewEntry, NewMessage } from '../model/run.js'
+import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
+import type {
+  Answer,
+  MessageDelta,
+  RunReader,
+  RunView,
+  Settled,
+  StartDelta,
+  Store,
+} from './store.js'
+import { StoreRefused } from './store.js'
+import { WorkerHost } from './worker.js'
+
+export async function createKernel(options: KernelOptions): Promise<Kernel> {
+  const kernel = new KernelHost(options)
+  await kernel.host.open()
+  return kernel
+}
+
+class KernelHost implements Kernel {
+  readonly host: WorkerHost
+  readonly read: RunReader
+  private readonly store: Store
+  private closed: Promise<void> | null = null
+
+  constructor(options: KernelOptions) {
+    this.host = new WorkerHost(options)
+    this.store = options.store
+    this.read = options.store.read
+  }
+
+  async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
+    const uid = this.host.newUid()
+    const id = request.id ?? (uid as string as RunId)
+    const version = request.version ?? this.host.versionOf(request.definition)
+    const run = { ...request, uid, id, version, order: null, parent: null }
+    if (this.host.defects.has('ack-before-commit')) {
+      void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
+      return { uid, id }
+    }
+    const answer = await this.send({ kind: 'start', run, claim: false }, id)
+    if (answer.kind === 'done') return { uid, id }
+    if (answer.kind !== 'exists') throw outcomeUnknown(id)
+    if (!answer.same) throw idTaken(id, answer.definition, request.definition)
+    return { uid: answer.uid, id }
+  }
+
+  signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
+    const messageId = id ?? (this.host.newUid() as string as MessageId)
+    return this.message(to, { id: messageId, kind: 'signal', name, meta: null, payload })
+  }
+
+  async cancel(to: Address, reason: string, id: MessageId | null): Promise<void> {
+    const messageId = id ?? (this.host.newUid() as string as MessageId)
+    const message: NewMessage = {
+      id: messageId,
+      kind: 'cancel',
+      name: '',
+      meta: { reason },
+      payload: null,
+    }
+    const answer = await this.deliver(to, message)
+    // Cancelling what is cancelled already is no error: it is so.
+    if (answer.kind === 'refused' && answer.status !== 'cancelled') throw refusal(answer, to)
+  }
+
+  async retry(to: Address, expectedAttempt: number | null): Promise<void> {
+    this.checkOpen()
+    const view = await this.read.get(to.workspace, to.id)
+    if (!view) throw runNotFound(to.id)
+    if (view.status !== 'failed') throw runNotRetryable(to.id, view.status)
+    if (expectedAttempt !== null && expectedAttempt !== view.attempt) {
+      throw attemptChanged(to.id, expectedAttempt, view.attempt)
+    }
+    const chain = await this.failedChain(view)
+    const { ports } = this.host.options
+    ports.fault('reopen.before')
+    const answer = await this.store.reopen(chain)
+    ports.fault('reopen.after')
+    if (answer === 'changed') {
+      throw attemptChanged(to.id, view.attempt, view.attempt + 1)
+    }
+    this.host.madeDue()
+  }
+
+  result(to: Address, signal: AbortSignal | null): Promise<Settled> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    return this.host.results.wait(to, this.host.isNear(to.workspace, to.id), signal)
+  }
+
+  on(listener: (event: KernelEvent) => unknown): () => void {
+    return this.host.events.on(listener)
+  }
+
+  now(): Instant {
+    return this.host.anchor.now()
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.shut()
+    return this.closed
+  }
+
+  private async shut(): Promise<void> {
+    const { worker } = this.host.lease
+    const { ports } = this.host.options
+    ports.fault('close.before')
+    await this.host.close()
+    try {
+      ports.fault('leave.before')
+      await this.store.leave(worker)
+      ports.fault('leave.after')
+    } catch {
+      // The database is away: the lease will run out by itself.
+    }
+    await ports.hints.close()
+    await this.store.close()
+    ports.fault('close.after')
+  }
+
+  private checkOpen(): void {
+    if (this.closed !== null) throw engineClosed()
+  }
+
+  private async message(to: Address, message: NewMessage): Promise<void> {
+    const answer = await this.deliver(to, message)
+    if (answer.kind === 'refused') throw refusal(answer, to)
+  }
+
+  private deliver(to: Address, message: NewMessage): Promise<Answer> {
+    return this.send({ kind: 'message', to, message, claim: false }, to.id)
+  }
+
+  /** Resolves with the database's answer. Unknown after half a minute: the caller may repeat it with the same id. */
+  private async send(delta: StartDelta | MessageDelta, id: RunId): Promise<Answer> {
+    this.checkOpen()
+    const { committer, options } = this.host
+    if (committer.queuedBytes > QUEUED_BYTES_MAX) throw overloaded()
+    let off = (): void => {}
+    const unknown = new Promise<never>((_, reject) => {
+      off = options.ports.clock.after(OUTCOME_UNKNOWN_MS, () => reject(outcomeUnknown(id)))
+    })
+    const { ports } = options
+    try {
+      ports.fault(delta.kind === 'start' ? 'start.before' : 'message.before')
+      const { answer } = await Promise.race([committer.send(delta), unknown])
+      ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
+      return answer
+    } catch (error) {
+      throw error instanceof StoreRefused ? valueRefused(id, error.sqlState) : error
+    } finally {
+      off()
+    }
+  }
+
+  /** The run, and below it the children whose failure became its own: deepest first. */
+  private async failedChain(top: RunView) {
+    const chain: { uid: Uid; attempt: number; entry: NewEntry; due: boolean }[] = []
+    for (let view: RunView | null = top; view; ) {
+      const { meta } = view.end ?? {}
+      const child: RunView | null = await this.failedChild(view, meta?.name, meta?.occurrence)
+      const entry = this.reopenedEntry(view, child, meta?.name, meta?.occurrence)
+      chain.unshift({ uid: view.uid, attempt: view.attempt, entry, due: child === null })
+      view = child
+    }
+    return chain
+  }
+
+  private reopenedEntry(
+    view: RunView,
+    child: RunView | null,
+    name?: string,
+    occurrence?: number,
+  ): NewEntry {
+    const reopened = child ? { uid: child.uid } : {}
+    const meta =
+      name === undefined || occurrence === undefined ? null : { name, occurrence, ...reopened }
+    const attempt = view.attempt + 1
+    const at = this.host.anchor.now()
+    return { kind: 'run.reopened', name: '', occurrence: 0, attempt, at, meta, payload: null }
+  }
+
+  private async failedChild(
+    view: RunView,
+    name?: string,
+    occurrence?: number,
+  ): Promise<RunView | null> {
+    if (name === undefined) return null
+    const page = { after: view.seq + 1, limit: 100, newestFirst: true }
+    for (const entry of await this.read.history(view.uid, page)) {
+      if (entry.name !== name || entry.occurrence !== occurrence) continue
+      if (entry.kind !== 'child.ended' || !entry.meta?.uid) return null
+      const child = await this.read.get(view.workspace, entry.meta.uid as string as RunId)
+      return child?.status === 'failed' ? child : null
+    }
+    return null
+  }
+}
+
+function refusal(answer: Answer & { readonly kind: 'refused' }, to: Address): Error {
+  switch (answer.code) {
+    case 'RUN_NOT_FOUND':
+      return runNotFound(to.id)
+    case 'RUN_FINISHED':
+      return runFinished(to.id, answer.status ?? 'finished')
+    case 'MAILBOX_FULL':
+      return mailboxFull(to.id)
+  }
+}

@@ -1,0 +1,401 @@
+// Frame: a run in memory, and the loop that takes it through one turn after another.
+//
+// Owns:      the open questions of one run, its mailbox, and what it has decided and not stored yet (Outgoing).
+// Talks to:  the body (its Conversation), attempts of steps, and the worker that holds it (HolderDeps).
+//
+// Invariants (O1 and O4 are the Conversation's)
+//   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.
+//   O3. A function starts only when every outcome delivered before it was asked for is durable.
+//   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
+//   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
+
+import { diverged, leaseLost, runFinished } from '../model/errors.js'
+import type { Failure, Program } from '../model/program.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
+import { Alarm } from './alarm.js'
+import { askEntry, recordOutcome, stepOutcome } from './answers.js'
+import type { Ask, ChildAsk, StepAsk } from './asks.js'
+import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
+import { type Answerer, Conversation } from './conversation.js'
+import type { Difference } from './divergence.js'
+import { type End, endFact, endMessages, endOf, reasonToStop, type StopCause } from './ending.js'
+import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
+import { look, type Outcome } from './look.js'
+import { Mailbox } from './mailbox.js'
+import { nextOf } from './next.js'
+import { Outgoing, type Parts } from './outgoing.js'
+import { Questions } from './questions.js'
+import { Scribe } from './scribe.js'
+import type { Answer, Next, TurnDelta } from './store.js'
+import { closeTransaction, rollBack } from './transaction.js'
+
+const NEVER = Number.POSITIVE_INFINITY
+
+export class Frame implements Answerer, HeldRun {
+  readonly deps: HolderDeps
+  readonly run: RunFacts
+  readonly attempt: number
+  readonly suspect: boolean
+  readonly mail = new Mailbox()
+  readonly out: Outgoing
+  readonly body: Conversation
+  readonly questions = new Questions()
+  epoch: number
+  state: 'active' | 'parked' | 'gone' = 'active'
+  /** Stored bytes that were delivered into the body: what keeping this frame costs. */
+  bytes = 0
+  inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null = null
+  /** A transaction of the run is being closed: it is the delta in flight. */
+  closing = false
+  private readonly alarm: Alarm
+  private readonly scribe: Scribe
+  private readonly ready: Outcome[] = []
+  private lookAgain = true
+  /** The owner is closing: nothing new starts. */
+  handingOver = false
+  private stop: StopCause | null = null
+  end: End | null = null
+  difference: Difference | null = null
+
+  constructor(deps: HolderDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
+    const { ports } = deps
+    const journal = stored.journal ?? []
+    this.deps = deps
+    this.run = run
+    this.attempt = stored.attempt
+    this.suspect = stored.suspect
+    this.epoch = stored.epoch
+    this.out = new Outgoing(stored.seq)
+    this.alarm = new Alarm(ports.clock)
+    this.body = new Conversation(this, { run, program, journal, ports, alarm: this.alarm })
+    this.scribe = new Scribe(this)
+    for (const entry of journal) this.bytes += entry.payload?.length ?? 0
+  }
+
+  // ── a turn begins ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Ends a run that is not to execute any code. */
+  endWithoutCode(cause: StopCause): void {
+    this.body.live = true
+    this.stop = cause
+    this.pump()
+  }
+
+  /** A kept frame goes on under a new claim. */
+  resume(epoch: number): void {
+    this.state = 'active'
+    this.epoch = epoch
+    this.lookAgain = true
+    this.pump()
+  }
+
+  /** New messages, in order of their numbers. */
+  hear(messages: readonly Message[]): void {
+    this.mail.put(messages)
+    this.pump()
+  }
+
+  // ── what the conversation needs ───────────────────────────────────────────────────────────────────────────
+
+  get active(): boolean {
+    return this.state === 'active'
+  }
+
+  get deaf(): boolean {
+    return this.end !== null || this.stop !== null
+  }
+
+  /** For what is written down: never before the last answer. What is due is decided by the clock itself. */
+  clock(): Instant {
+    return Math.max(this.deps.now(), this.body.nowAt)
+  }
+
+  spokeWhileParked(name: string): void {
+    if (this.state === 'parked') this.deps.spokeWhileParked(this.run, name)
+  }
+
+  stopFromInside(reason: string): void {
+    this.stop ??= { kind: 'cancel', reason, inside: true, message: null }
+  }
+
+  newMark(id: string): void {
+    this.scribe.mark(id)
+  }
+
+  recalled(asks: readonly Ask[]): void {
+    for (const ask of asks) this.questions.add(ask)
+    if (this.deps.defects.has('start-while-replaying')) this.startWhatCan()
+  }
+
+  answeredBefore(entry: Entry): Ask | null {
+    return this.questions.remove(entry.name, entry.occurrence)
+  }
+
+  historyIsOver(): void {
+    for (const ask of this.questions.all())
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+  }
+
+  quiet(asked: readonly Ask[]): void {
+    for (const ask of asked) {
+      this.questions.add(ask)
+      this.lookAgain = true
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+      if (ask.kind === 'step' || ask.kind === 'record') continue
+      this.scribe.asksBefore(null)
+      if (ask.kind === 'child') this.startChild(ask)
+      else this.scribe.append(askEntry(ask))
+    }
+    this.pump()
+  }
+
+  diverged(difference: Difference): void {
+    this.deps.counters['run.diverged'] += 1
+    this.difference = difference
+    const error = diverged(this.run.id, this.run.definition, difference)
+    this.deps.ports.log.error(error.message, { hint: error.hint })
+    this.deps.submit(this.run.uid)
+  }
+
+  // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
+  pump(): void {
+    if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
+    // Being parked or given back: what happens now is for the next turn, which may be another worker's.
+    if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
+    this.stop ??= reasonToStop(this)
+    if (this.stop) return this.pumpStop(this.stop)
+    if (this.body.end) return this.finish(endOf(this.body.end))
+    const outcome = this.ready.shift() ?? this.lookForOutcome()
+    if (outcome) return this.deliver(outcome)
+    this.startWhatCan()
+    if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
+    this.arm()
+  }
+
+  private lookForOutcome(): Outcome | null {
+    if (!this.lookAgain && !this.mail.fresh) return null
+    const outcome = look(this.questions.all(), this.mail, this.deps.now())
+    this.lookAgain = outcome !== null
+    this.mail.fresh = false
+    return outcome
+  }
+
+  private deliver(outcome: Outcome): void {
+    const { ask } = outcome
+    if (outcome.transaction && this.inFlight) return void this.ready.unshift(outcome)
+    if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
+    const entry = this.record(outcome)
+    if (outcome.final) return this.answer(ask, entry)
+    if (ask.kind === 'step' || ask.kind === 'child') {
+      ask.attempts = outcome.attempt
+      ask.retryAt = outcome.meta?.retryAt ?? null
+      ask.afterSeq = this.out.lastSeq
+      if (ask.kind === 'child') ask.uid = null
+    }
+    this.pump()
+  }
+
+  /** The body hears of an outcome that has its number. */
+  answer(ask: Ask, entry: NewEntry): void {
+    this.questions.remove(ask.name, ask.occurrence)
+    this.bytes += entry.payload?.length ?? 0
+    this.lookAgain = true
+    this.body.answer(ask, entry, this.out.lastSeq)
+  }
+
+  record(outcome: Outcome): NewEntry {
+    return this.scribe.outcome(outcome)
+  }
+
+  // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  private startWhatCan(): void {
+    if (this.handingOver || !this.deps.mayStart()) return
+    for (const ask of this.questions.toStart(this.deps.now())) {
+      const durable = this.out.ackedSeq >= ask.afterSeq
+      if (ask.kind === 'child') this.startChild(ask)
+      else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
+    }
+  }
+
+  private startStep(ask: StepAsk): void {
+    this.deps.ports.fault('step.start')
+    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, (end) => {
+      if (ask.running === attempt) this.stepEnded(ask, attempt, end)
+    })
+    ask.running = attempt
+    ask.startedAt = this.clock()
+    attempt.start()
+  }
+
+  stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void {
+    ask.running = null
+    this.deps.ports.fault('step.finished')
+    const outcome = stepOutcome(ask, attempt, end, this.clock(), this.deps)
+    if (outcome) this.ready.push(outcome)
+    this.pump()
+  }
+
+  private startChild(ask: ChildAsk): void {
+    const uid = this.deps.newUid()
+    ask.uid = uid
+    ask.retryAt = null
+    this.scribe.child(ask)
+    const run = this.deps.childRun(this.run, uid, ask.order)
+    this.out.starting({ kind: 'start', run, claim: false })
+  }
+
+  /** Nothing runs, nothing is about to, and something is waited for. */
+  parkable(): boolean {
+    if (!this.body.live || this.body.end || this.stop || this.ready.length > 0) return false
+    return this.questions.onlyWaiting(this.deps.now())
+  }
+
+  nextDue(): Instant | null {
+    return this.questions.nextDue(this.run.deadlineAt)
+  }
+
+  /** While the run is ours its due times are armed here; parked, the row has the earliest. */
+  private arm(): void {
+    this.alarm.silence()
+    if (this.questions.size === 0) return this.body.awaitsForeign()
+    const show = (this.questions.unwrittenSince ?? NEVER) + this.deps.askShownAfterMs
+    const at = Math.min(this.nextDue() ?? NEVER, show)
+    if (at === NEVER) return
+    this.alarm.ringIn(at - this.deps.now(), () => {
+      this.lookAgain = true
+      if (this.deps.now() >= show) this.scribe.asksBefore(null)
+      this.pump()
+    })
+  }
+
+  // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What runs is asked to stop, and may still be recorded; then the run ends without its body. */
+  private pumpStop(cause: StopCause): void {
+    const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
+    for (const outcome of this.ready.splice(0)) {
+      if (outcome.transaction) rollBack(outcome.transaction)
+      else this.record(outcome)
+    }
+    if (this.body.abort(error)) {
+      this.questions.abort(error)
+      this.alarm.ringIn(this.deps.abortGraceMs, () => {
+        this.questions.giveUp(error)
+        this.pump()
+      })
+    }
+    if (!this.questions.running()) this.finish({ kind: 'stopped', cause })
+  }
+
+  private finish(end: End): void {
+    this.alarm.off()
+    this.dropReady()
+    this.end = end
+    if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
+    const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
+    if (notBefore !== null) this.out.holds(notBefore)
+    if (taken !== null) this.out.takes(taken)
+    this.scribe.append(entry)
+    for (const message of endMessages(this, entry, status)) this.out.sends(message)
+    this.deps.submit(this.run.uid)
+  }
+
+  /** What has finished and will not be recorded keeps no transaction open. */
+  private dropReady(): void {
+    for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
+  }
+
+  /** The owner is closing: nothing new starts, and the run is given back when nothing runs. */
+  handOver(): void {
+    this.handingOver = true
+    this.deps.submit(this.run.uid)
+  }
+
+  /** Out of memory: the body never settles, and its `finally` blocks do not run. */
+  forget(): void {
+    this.state = 'gone'
+    this.alarm.off()
+    this.dropReady()
+  }
+
+  /** Another has the run, or will have: nothing of this frame counts any more. */
+  lose(): void {
+    this.forget()
+    const reason = leaseLost(this.run.id)
+    this.questions.giveUp(reason)
+    this.body.abort(reason)
+  }
+
+  // ── towards the database ──────────────────────────────────────────────────────────────────────────────────
+
+  /** What there is to say now; null if nothing, or if the body has not finished reacting. */
+  takeDelta(): TurnDelta | null {
+    if (!this.active || this.body.settling || this.inFlight || this.closing) return null
+    const next = nextOf(this, this.end)
+    if (next.kind === 'go' && !this.out.waiting) return null
+    return this.send(next)
+  }
+
+  /** Everything that is decided goes out as one delta. */
+  send(next: Next): TurnDelta {
+    const { uid } = this.run
+    const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
+    const parts = this.out.take()
+    const { entries, taken, starts, messages, notBefore } = parts
+    const delta: TurnDelta = {
+      kind: 'turn',
+      fence,
+      notBefore,
+      entries,
+      taken,
+      starts,
+      messages,
+      next,
+    }
+    this.inFlight = { delta, parts }
+    return delta
+  }
+
+  /** The answer to the delta in flight. */
+  answered(answer: Answer): void {
+    const sent = this.inFlight
+    if (!sent || this.state === 'gone') return
+    this.inFlight = null
+    if (answer.kind === 'done') return this.stored(sent.delta, answer.inbox)
+    if (answer.kind === 'stopping' && this.end) {
+      // The step did run: its outcome is kept, the end is not. The cancel itself is in the mailbox.
+      this.out.restore(sent.parts, 1)
+      this.end = null
+      this.stop = null
+      return this.deps.load(this.run.uid)
+    }
+    this.lose()
+    this.deps.lost(this.run.uid, answer.kind === 'early')
+  }
+
+  /** The database refuses what is in flight for its content: the run fails with that, and with nothing of it. */
+  refused(failure: Failure): void {
+    if (!this.inFlight || this.state !== 'active') return
+    this.inFlight = null
+    this.out.discard()
+    this.end = null
+    this.finish({ kind: 'failed', failure })
+  }
+
+  private stored(delta: TurnDelta, inbox: number): void {
+    const { next } = delta
+    this.out.stored(delta.entries)
+    if (next.kind !== 'go') {
+      this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
+      this.alarm.off()
+    }
+    this.deps.committed(delta)
+    if (next.kind !== 'go') return
+    if (inbox > this.mail.seen) this.deps.load(this.run.uid)
+    if (this.end) this.deps.submit(this.run.uid)
+    this.pump()
+  }
+}

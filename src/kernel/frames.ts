@@ -1,0 +1,127 @@
+// The runs that this process has in memory: those it executes, and parked ones it may go on with.
+//
+// Invariants
+//   K1. Active frames, runs being loaded and promised places never exceed the concurrency.
+//   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay.
+//   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first.
+
+import type { RunId, Uid } from '../model/ids.js'
+import { FRAME_BYTES_MAX } from '../model/limits.js'
+import type { Counters } from './counters.js'
+import type { Defects } from './defects.js'
+import type { Frame } from './frame.js'
+import type { Claimed } from './store.js'
+
+export class Frames {
+  readonly active = new Map<Uid, Frame>()
+  /** Ours, and not yet in a frame. */
+  readonly loading = new Map<Uid, Claimed>()
+  private readonly names = new Set<string>()
+  private readonly kept = new Map<Uid, Frame>()
+  private keptBytes = 0
+  private promised = 0
+  private readonly concurrency: number
+  private readonly keptMax: number
+  private readonly counters: Counters
+  private readonly defects: Defects
+
+  constructor(
+    concurrency: number,
+    keptMax: number,
+    more: { readonly counters: Counters; readonly defects: Defects },
+  ) {
+    this.concurrency = concurrency
+    this.keptMax = keptMax
+    this.counters = more.counters
+    this.defects = more.defects
+  }
+
+  get free(): number {
+    return Math.max(0, this.concurrency - this.active.size - this.loading.size - this.promised)
+  }
+
+  get suspects(): number {
+    let count = 0
+    for (const frame of this.active.values()) if (frame.suspect) count += 1
+    return count
+  }
+
+  /** Holds a place for a run that is about to be taken. */
+  promise(): boolean {
+    if (this.free === 0) return false
+    this.promised += 1
+    return true
+  }
+
+  unpromise(count = 1): void {
+    this.promised -= count
+  }
+
+  add(frame: Frame): void {
+    this.active.set(frame.run.uid, frame)
+    this.names.add(nameOf(frame.run))
+  }
+
+  /** The run is being executed here. */
+  near(workspace: string, id: RunId): boolean {
+    return this.names.has(nameOf({ workspace, id }))
+  }
+
+  /** The frame has parked or is gone; what it leaves free is free. */
+  remove(frame: Frame): void {
+    if (this.active.get(frame.run.uid) !== frame) return
+    this.active.delete(frame.run.uid)
+    this.names.delete(nameOf(frame.run))
+  }
+
+  keep(frame: Frame): void {
+    if (this.keptMax === 0) return this.evict(frame)
+    this.drop(frame.run.uid)
+    this.kept.set(frame.run.uid, frame)
+    this.keptBytes += frame.bytes
+    for (const oldest of this.kept.values()) {
+      if (this.kept.size <= this.keptMax && this.keptBytes <= FRAME_BYTES_MAX) break
+      this.drop(oldest.run.uid)
+      this.evict(oldest)
+    }
+  }
+
+  /** The kept frame of a run, if it stands where the journal ends. */
+  recall(uid: Uid, seq: number): Frame | null {
+    const frame = this.drop(uid)
+    if (!frame) return null
+    if (frame.out.ackedSeq === seq || this.defects.has('frame-without-seq')) {
+      this.counters['frame.reused'] += 1
+      return frame
+    }
+    this.counters['frame.outdated'] += 1
+    frame.forget()
+    return null
+  }
+
+  /** All of them, for good: this incarnation is over. */
+  loseAll(): void {
+    for (const frame of [...this.active.values(), ...this.kept.values()]) frame.lose()
+    this.active.clear()
+    this.names.clear()
+    this.kept.clear()
+    this.keptBytes = 0
+  }
+
+  private evict(frame: Frame): void {
+    this.counters['frame.evicted'] += 1
+    frame.forget()
+  }
+
+  private drop(uid: Uid): Frame | null {
+    const frame = this.kept.get(uid) ?? null
+    if (frame) {
+      this.kept.delete(uid)
+      this.keptBytes -= frame.bytes
+    }
+    return frame
+  }
+}
+
+const nameOf = (run: { readonly workspace: string; readonly id: RunId }): string =>
+  `${run.workspace}\u001f${run.id}`

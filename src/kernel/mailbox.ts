@@ -1,0 +1,70 @@
+// The messages of one run that are in memory and not taken.
+//
+// Invariant M1: `seen` is the highest number whose message has been put in here or is in the journal, never the
+// counter of the row.
+// Numbers come without gaps, so a message above seen + 1 means that others must be loaded first.
+
+import type { Uid } from '../model/ids.js'
+import type { Message } from '../model/run.js'
+
+export class Mailbox {
+  seen = 0
+  /** Set when something new is here that no open question has looked at. */
+  fresh = false
+  cancel: Message | null = null
+  private readonly signals = new Map<string, Message[]>()
+  private readonly children = new Map<Uid, Message>()
+
+  /** In order of their numbers; those that are known already are skipped. */
+  put(messages: readonly Message[]): void {
+    for (const message of messages) {
+      if (message.no <= this.seen) continue
+      this.seen = message.no
+      this.fresh = true
+      if (message.kind === 'cancel') this.cancel ??= message
+      else if (message.kind === 'child') {
+        if (message.meta?.uid) this.children.set(message.meta.uid, message)
+      } else {
+        const queue = this.signals.get(message.name)
+        if (queue) queue.push(message)
+        else this.signals.set(message.name, [message])
+      }
+    }
+  }
+
+  /** Are these, in order of their numbers, the next ones? If not, others must be loaded first. */
+  fits(messages: readonly Message[]): boolean {
+    const fresh = messages.filter((message) => message.no > this.seen)
+    return fresh.every((message, i) => message.no === this.seen + i + 1)
+  }
+
+  /** The journal has taken the message with this number: it is not loaded any more. */
+  taken(no: number): void {
+    this.seen = Math.max(this.seen, no)
+  }
+
+  /** The oldest signal with one of these names that is not in `except`. */
+  oldest(names: readonly string[], except: ReadonlySet<Message>): Message | null {
+    let best: Message | null = null
+    for (const name of names) {
+      const first = this.signals.get(name)?.find((message) => !except.has(message))
+      if (first && (!best || first.no < best.no)) best = first
+    }
+    return best
+  }
+
+  childEnd(uid: Uid | null): Message | null {
+    return uid === null ? null : (this.children.get(uid) ?? null)
+  }
+
+  take(message: Message): void {
+    if (message.kind === 'child') {
+      if (message.meta?.uid) this.children.delete(message.meta.uid)
+      return
+    }
+    const queue = this.signals.get(message.name)
+    const at = queue?.indexOf(message) ?? -1
+    if (queue && at >= 0) queue.splice(at, 1)
+    if (queue?.length === 0) this.signals.delete(message.name)
+  }
+}

@@ -1,0 +1,24 @@
+// What becomes of the run's row with the delta that goes out now.
+
+import { type End, endFact } from './ending.js'
+import type { HeldRun } from './held-run.js'
+import type { Next } from './store.js'
+
+export function nextOf(frame: HeldRun, end: End | null): Next {
+  const { deps, run, questions } = frame
+  const { seen } = frame.mail
+  if (frame.difference) {
+    return { kind: 'park', reason: 'diverged', dueAt: null, seen, divergedBuild: deps.build }
+  }
+  if (end) {
+    const { status, stopSeen } = endFact(end, run, frame.clock())
+    const ignoresStop = deps.defects.has('end-ignores-stop')
+    return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
+  }
+  if (frame.parkable()) {
+    const reason = questions.reason()
+    const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
+    return { kind: 'park', reason, dueAt: frame.nextDue(), seen: counted, divergedBuild: null }
+  }
+  return frame.handingOver && !questions.running() ? { kind: 'release' } : { kind: 'go' }
+}

@@ -1,0 +1,97 @@
+// What a turn has decided and the database does not know yet.
+//
+// Invariants
+//   G1. The number of an entry is fixed when it is appended: entries go out in that order, without gaps.
+//   G2. One delta of a run is in flight at a time; what is decided meanwhile waits here and goes out as one.
+
+import type { Instant, NewEntry } from '../model/run.js'
+import type { StartDelta, TurnDelta } from './store.js'
+
+type OutMessage = TurnDelta['messages'][number]
+
+export interface Parts {
+  readonly entries: readonly NewEntry[]
+  readonly taken: readonly number[]
+  readonly starts: readonly StartDelta[]
+  readonly messages: readonly OutMessage[]
+  readonly notBefore: Instant | null
+}
+
+export class Outgoing {
+  /** The last entry that is known to be stored. */
+  ackedSeq: number
+  private inFlight = 0
+  private entries: NewEntry[] = []
+  private taken: number[] = []
+  private starts: StartDelta[] = []
+  private messages: OutMessage[] = []
+  private notBefore: Instant | null = null
+
+  constructor(ackedSeq: number) {
+    this.ackedSeq = ackedSeq
+  }
+
+  get waiting(): boolean {
+    return this.entries.length > 0
+  }
+
+  /** The number of the last entry, stored or not. */
+  get lastSeq(): number {
+    return this.ackedSeq + this.inFlight + this.entries.length
+  }
+
+  append(entry: NewEntry): number {
+    this.entries.push(entry)
+    return this.lastSeq
+  }
+
+  takes(no: number): void {
+    this.taken.push(no)
+  }
+
+  starting(start: StartDelta): void {
+    this.starts.push(start)
+  }
+
+  sends(message: OutMessage): void {
+    this.messages.push(message)
+  }
+
+  /** These entries must not be stored before `due`. */
+  holds(due: Instant): void {
+    if (this.notBefore === null || due > this.notBefore) this.notBefore = due
+  }
+
+  take(): Parts {
+    const { entries, taken, starts, messages, notBefore } = this
+    this.inFlight = entries.length
+    this.entries = []
+    this.taken = []
+    this.starts = []
+    this.messages = []
+    this.notBefore = null
+    return { entries, taken, starts, messages, notBefore }
+  }
+
+  /** The database has stored what was in flight. */
+  stored(entries: readonly NewEntry[]): void {
+    this.ackedSeq += entries.length
+    this.inFlight = 0
+  }
+
+  /** What was in flight is never stored, and neither is what was decided on top of it. */
+  discard(): void {
+    this.take()
+    this.inFlight = 0
+  }
+
+  /** The database has refused it: everything but the last `without` entries goes out again, before all else. */
+  restore(parts: Parts, without: number): void {
+    this.inFlight = 0
+    this.entries = [...parts.entries.slice(0, parts.entries.length - without), ...this.entries]
+    this.taken = [...parts.taken, ...this.taken]
+    this.starts = [...parts.starts, ...this.starts]
+    if (without === 0) this.messages = [...parts.messages, ...this.messages]
+    if (parts.notBefore !== null) this.holds(parts.notBefore)
+  }
+}

@@ -1,0 +1,126 @@
+// The open questions of one run, and what can be said about all of them together.
+
+import type { Uid } from '../model/ids.js'
+import type { Instant, StoredReason } from '../model/run.js'
+import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
+import { keyOf } from './replay.js'
+
+const REASON = {
+  step: 'retry',
+  timer: 'timer',
+  wait: 'signal',
+  child: 'child',
+  record: 'retry',
+} as const
+
+export class Questions {
+  private readonly open = new Map<string, Ask>()
+  /** Steps and records that were asked for and have no entry yet, in order. */
+  private unwritten: (StepAsk | RecordAsk)[] = []
+
+  get size(): number {
+    return this.open.size
+  }
+
+  all(): Iterable<Ask> {
+    return this.open.values()
+  }
+
+  add(ask: Ask): void {
+    this.open.set(keyOf(ask.name, ask.occurrence), ask)
+    if (ask.journaled) return
+    if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
+  }
+
+  remove(name: string, occurrence: number): Ask | null {
+    const key = keyOf(name, occurrence)
+    const ask = this.open.get(key) ?? null
+    this.open.delete(key)
+    return ask
+  }
+
+  /** Since when a step runs that nobody has written down. */
+  get unwrittenSince(): Instant | null {
+    for (const ask of this.unwritten) if (ask.kind === 'step' && ask.running) return ask.startedAt
+    return null
+  }
+
+  /**
+   * The questions to write down now, in the order in which they were asked. A step or record whose `outcome` is written
+   * next and that is the only one needs no entry of its own (replay.ts).
+   */
+  takeUnwritten(outcome: Ask | null): readonly (StepAsk | RecordAsk)[] {
+    const asks = this.unwritten
+    this.unwritten = []
+    for (const ask of asks) ask.journaled = true
+    return asks.length === 1 && asks[0] === outcome ? [] : asks
+  }
+
+  /** The entry that would have told of this question was not stored. */
+  unwrite(ask: StepAsk): void {
+    ask.journaled = false
+    this.unwritten.unshift(ask)
+  }
+
+  /** Neither under way nor waiting for its retry. */
+  *toStart(now: Instant): Iterable<StepAsk | ChildAsk> {
+    for (const ask of this.open.values()) if (isNext(ask, now)) yield ask
+  }
+
+  /** Nothing runs, nothing is about to, and something is waited for. */
+  onlyWaiting(now: Instant): boolean {
+    for (const ask of this.open.values()) {
+      if (ask.kind === 'record' || (ask.kind === 'step' && ask.running)) return false
+      if (isNext(ask, now)) return false
+    }
+    return this.open.size > 0
+  }
+
+  running(): boolean {
+    for (const ask of this.open.values()) if (ask.kind === 'step' && ask.running) return true
+    return false
+  }
+
+  /** The earliest due time of all, `limit` included. */
+  nextDue(limit: Instant | null): Instant | null {
+    let due = limit
+    for (const ask of this.open.values()) {
+      const at = dueOf(ask)
+      if (at !== null && (due === null || at < due)) due = at
+    }
+    return due
+  }
+
+  /** What is waited for: the oldest question says. */
+  reason(): StoredReason {
+    for (const ask of this.open.values()) return REASON[ask.kind]
+    return 'signal'
+  }
+
+  children(): readonly Uid[] {
+    return [...this.open.values()].flatMap((ask) =>
+      ask.kind === 'child' && ask.uid ? [ask.uid] : [],
+    )
+  }
+
+  /** Raises the AbortSignals of what runs; its results still count. */
+  abort(reason: Error): void {
+    for (const ask of this.open.values()) if (ask.kind === 'step') ask.running?.abort(reason)
+  }
+
+  /** What runs has lost the right to write. */
+  giveUp(reason: Error): void {
+    for (const ask of this.open.values()) {
+      if (ask.kind !== 'step' || !ask.running) continue
+      const { running } = ask
+      ask.running = null
+      running.giveUp(reason)
+    }
+  }
+}
+
+function isNext(ask: Ask, now: Instant): ask is StepAsk | ChildAsk {
+  if (ask.kind !== 'step' && ask.kind !== 'child') return false
+  if (ask.kind === 'step' ? ask.running : ask.uid) return false
+  return ask.retryAt === null || ask.retryAt <= now
+}

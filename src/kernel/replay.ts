@@ -1,0 +1,212 @@
+// What a stored journal says about the questions of a run, in the form in which a turn needs it. Pure.
+//
+// A journal is asks and outcomes. An outcome of a step or a record that stands without a `step.asked` was asked
+// for directly before it: the only question of its window. The script is the list of windows: what the body must
+// ask, in order, and the outcome that is delivered then. Entries that are no news to the body (a failure that is
+// tried again, a mark) shape the state of their question and are not in the script.
+//
+// Invariants
+//   R1. Outcomes are delivered in the order of their numbers, one at a time.
+//   R2. In every window but the last the body asks exactly what is recorded; in the last, at least that.
+
+import type { Uid } from '../model/ids.js'
+import { shownName } from '../model/ids.js'
+import type { Entry, EntryKind, Instant } from '../model/run.js'
+import { RECORD } from './asks.js'
+
+export type AskKind = 'step' | 'timer' | 'wait' | 'child' | 'record'
+
+/** Name and occurrence as one key. */
+export const keyOf = (name: string, occurrence: number): string => `${occurrence} ${name}`
+
+export interface RecordedAsk {
+  readonly kind: AskKind
+  readonly name: string
+  readonly occurrence: number
+  /** What it was aimed at; null where nothing is recorded (asked for directly before its outcome). */
+  readonly target: string | null
+}
+
+/** What is known of a question from the journal, beyond that it was asked. */
+export interface AskHistory {
+  /** Recorded failures so far. */
+  attempts: number
+  retryAt: Instant | null
+  /** Re-opened by hand: one execution, whatever the policy says. */
+  manual: boolean
+  dueAt: Instant | null
+  childUid: Uid | null
+  /** The entry that last concerned it, for "since" and for what must be durable before it goes on. */
+  seq: number
+}
+
+export interface Window {
+  readonly asks: readonly RecordedAsk[]
+  /** null in the last one. */
+  readonly outcome: Entry | null
+}
+
+export interface Script {
+  readonly windows: readonly Window[]
+  readonly asks: ReadonlyMap<string, AskHistory>
+  readonly marks: ReadonlySet<string>
+  /** Children that have been started and not ended, newest last. */
+  readonly openChildren: readonly Uid[]
+  /** For people: the last finished step, and how many there are. */
+  readonly lastStep: string
+  readonly stepsDone: number
+}
+
+const ASK_OF: Partial<Record<EntryKind, AskKind>> = {
+  'step.asked': 'step',
+  'timer.set': 'timer',
+  'wait.opened': 'wait',
+  'child.started': 'child',
+}
+const OUTCOME_OF: Partial<Record<EntryKind, AskKind>> = {
+  'step.completed': 'step',
+  'step.failed': 'step',
+  'timer.fired': 'timer',
+  'message.taken': 'wait',
+  'wait.withdrawn': 'wait',
+  'child.ended': 'child',
+  record: 'record',
+}
+
+export function readScript(journal: readonly Entry[]): Script {
+  const asks = new Map<string, AskHistory>()
+  const marks = new Set<string>()
+  const windows: Window[] = []
+  const children = new Map<Uid, true>()
+  let open: RecordedAsk[] = []
+  let lastStep = ''
+  let stepsDone = 0
+
+  for (const entry of withoutReopened(journal, asks)) {
+    if (entry.kind === 'mark') marks.add(entry.name)
+    const key = keyOf(entry.name, entry.occurrence)
+    const asked = ASK_OF[entry.kind]
+    const answered = OUTCOME_OF[entry.kind]
+    if (!asked && !answered) continue
+
+    const known = asks.get(key)
+    const history = known ?? newHistory()
+    if (!known) asks.set(key, history)
+    if (!known?.seq) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
+    history.seq = entry.seq
+    note(entry, history, children)
+    if (!answered || entry.meta?.retryAt !== undefined) continue
+
+    windows.push({ asks: open, outcome: entry })
+    open = []
+    if (entry.kind === 'step.completed' || entry.kind === 'child.ended') {
+      lastStep = shownName(entry.name, entry.occurrence)
+      stepsDone += 1
+    }
+  }
+  windows.push({ asks: open, outcome: null })
+  return { windows, asks, marks, openChildren: [...children.keys()], lastStep, stepsDone }
+}
+
+function newHistory(): AskHistory {
+  return { attempts: 0, retryAt: null, manual: false, dueAt: null, childUid: null, seq: 0 }
+}
+
+function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
+  const target = entry.meta?.target ?? null
+  const kind = asked === 'step' && target === RECORD ? 'record' : asked
+  return { kind, name: entry.name, occurrence: entry.occurrence, target }
+}
+
+function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void {
+  const meta = entry.meta
+  switch (entry.kind) {
+    case 'timer.set':
+    case 'wait.opened':
+      history.dueAt = meta?.dueAt ?? null
+      break
+    case 'step.failed':
+      history.attempts = Math.max(history.attempts, entry.attempt)
+      history.retryAt = meta?.retryAt ?? null
+      break
+    case 'child.started':
+      history.childUid = meta?.uid ?? null
+      history.retryAt = null
+      if (meta?.uid) children.set(meta.uid, true)
+      break
+    case 'child.ended':
+      history.attempts = Math.max(history.attempts, entry.attempt)
+      history.retryAt = meta?.retryAt ?? null
+      if (meta?.uid) children.delete(meta.uid)
+      break
+    default:
+      break
+  }
+}
+
+/**
+ * Re-opening forgets the failure that ended the run and everything that was asked after it; outcomes of questions
+ * asked before it stay. A run whose body threw by itself forgets only its end. Children that were open were told to
+ * stop by that end: they are started anew, except the one that was re-opened with the run.
+ */
+function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory>): Entry[] {
+  let kept: Entry[] = []
+  for (const entry of journal) {
+    if (entry.kind !== 'run.reopened') {
+      kept.push(entry)
+      continue
+    }
+    kept = kept.filter((e) => e.kind !== 'run.failed')
+    const { name, occurrence, uid } = entry.meta ?? {}
+    if (name === undefined || occurrence === undefined) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
+    const key = keyOf(name, occurrence)
+    const failedAt = kept.findLastIndex(
+      (e) => isFinalFailure(e) && keyOf(e.name, e.occurrence) === key,
+    )
+    if (failedAt < 0) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
+    const failed = kept[failedAt]
+    const before = kept.slice(0, failedAt)
+    const askedBefore = new Set(before.map((e) => keyOf(e.name, e.occurrence)))
+    kept = before.concat(
+      kept.slice(failedAt + 1).filter((e) => askedBefore.has(keyOf(e.name, e.occurrence))),
+    )
+    const history = asks.get(key) ?? newHistory()
+    history.manual = true
+    history.attempts = failed?.attempt ?? 0
+    asks.set(key, history)
+    // Asked for directly before its failure: the question itself must stay in its window.
+    if (!askedBefore.has(key) && failed?.kind === 'step.failed') {
+      kept.splice(failedAt, 0, {
+        ...failed,
+        kind: 'step.asked',
+        attempt: 0,
+        meta: null,
+        payload: null,
+      })
+    }
+    kept = withoutStopped(kept, uid ?? null)
+  }
+  return kept
+}
+
+/** The questions of open children stay, the children are forgotten. */
+function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
+  const ended = new Set(kept.flatMap((e) => (e.kind === 'child.ended' ? [e.meta?.uid] : [])))
+  return kept.map((entry) => {
+    const { uid, ...rest } = entry.meta ?? {}
+    const stays = entry.kind !== 'child.started' || ended.has(uid) || uid === reopened
+    return stays ? entry : { ...entry, meta: rest }
+  })
+}
+
+function isFinalFailure(entry: Entry): boolean {
+  if (entry.meta?.retryAt !== undefined) return false
+  if (entry.kind === 'step.failed') return true
+  return entry.kind === 'child.ended' && entry.meta?.status !== 'completed'
+}

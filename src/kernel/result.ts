@@ -1,0 +1,94 @@
+// Results: callers that wait for the end of a run. An end that this process commits is told at once; for all
+// others one shared question asks the database, soon at first, then once a second, and whenever hinted at.
+
+import type { Address } from './api.js'
+import type { Ports } from './ports.js'
+import type { Settled, Store } from './store.js'
+
+const SOON_MS = 5
+
+interface Waiter {
+  readonly resolve: (settled: Settled) => void
+}
+
+export class Results {
+  private readonly waiters = new Map<string, { readonly at: Address; readonly set: Set<Waiter> }>()
+  private readonly store: Store
+  private readonly ports: Ports
+  private readonly pollMs: number
+  private offTimer: (() => void) | null = null
+  private waitMs = SOON_MS
+  private asking = false
+  private closed = false
+
+  constructor(store: Store, ports: Ports, pollMs: number) {
+    this.store = store
+    this.ports = ports
+    this.pollMs = pollMs
+  }
+
+  /** Resolves with the end; rejects with the signal's reason if that comes first. `near`: executed in this process. */
+  wait(at: Address, near: boolean, signal: AbortSignal | null): Promise<Settled> {
+    return new Promise((resolve, reject) => {
+      const key = keyOf(at)
+      const waiter: Waiter = { resolve }
+      const entry = this.waiters.get(key) ?? { at, set: new Set<Waiter>() }
+      this.waiters.set(key, entry)
+      entry.set.add(waiter)
+      signal?.addEventListener('abort', () => {
+        entry.set.delete(waiter)
+        if (entry.set.size === 0) this.waiters.delete(key)
+        reject(signal.reason)
+      })
+      if (!near) this.waitMs = SOON_MS
+      this.arm(near ? this.pollMs : 0)
+    })
+  }
+
+  get waiting(): boolean {
+    return this.waiters.size > 0
+  }
+
+  /** A run has ended. */
+  ended(settled: Settled): void {
+    const key = keyOf(settled)
+    const entry = this.waiters.get(key)
+    if (!entry) return
+    this.waiters.delete(key)
+    for (const waiter of entry.set) waiter.resolve(settled)
+  }
+
+  /** Somebody says that something has ended. */
+  hinted(): void {
+    if (this.waiting) this.arm(0)
+  }
+
+  close(): void {
+    this.closed = true
+    this.offTimer?.()
+  }
+
+  private arm(ms: number): void {
+    if (this.closed || this.asking) return
+    this.offTimer?.()
+    this.offTimer = this.ports.clock.after(ms, () => void this.ask())
+  }
+
+  private async ask(): Promise<void> {
+    this.asking = true
+    try {
+      const tickets = [...this.waiters.values()].map((entry) => entry.at)
+      this.ports.fault('settled.before')
+      const all = await this.store.settled(tickets)
+      this.ports.fault('settled.after')
+      for (const settled of all) this.ended(settled)
+    } catch {
+      // The database is away; the next question comes.
+    }
+    this.asking = false
+    this.waitMs = Math.min(this.waitMs * 2, this.pollMs)
+    if (this.waiting) this.arm(this.waitMs)
+  }
+}
+
+const keyOf = (at: Address): string => `${at.workspace}\u001f${at.id}`

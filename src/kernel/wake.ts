@@ -1,0 +1,96 @@
+// After a commit: what it has made runnable begins, what it has sent arrives, and whoever else may be waiting is
+// told.
+
+import type { Uid } from '../model/ids.js'
+import type { Instant, Message, NewEntry } from '../model/run.js'
+import type { Executor } from './execute.js'
+import type { Frames } from './frames.js'
+import type { Hints } from './ports.js'
+import type { Committed, Delta, NewRun, StartDelta, Worker } from './store.js'
+
+export interface WakeDeps {
+  readonly frames: Frames
+  readonly executor: Executor
+  readonly hints: Hints
+  /** Runs that were given to this incarnation may begin here. */
+  mayBegin(by: Worker): boolean
+  /** Other processes are there to be told. */
+  others(): boolean
+  /** Something may be due for us. */
+  due(): void
+  /** Listeners hear that the run exists. */
+  started(run: NewRun, now: Instant): void
+}
+
+/** Entry 1 of every run: what it was started with. */
+export function createdEntry(run: NewRun, at: Instant): NewEntry {
+  const meta = run.order ? { order: run.order } : null
+  const payload = run.input
+  return { kind: 'run.created', name: '', occurrence: 0, attempt: 0, at, meta, payload }
+}
+
+/** To be called when the answers of the batch have been told: a parent that parks in it is kept before it is taken. */
+export function wake(
+  deps: WakeDeps,
+  deltas: readonly Delta[],
+  committed: Committed,
+  by: Worker,
+): void {
+  const inHand = sent(deltas, committed)
+  deliver(deps, inHand)
+  const mayBegin = deps.mayBegin(by)
+  if (mayBegin) deps.executor.take(committed.claimed, inHand)
+  for (const [i, delta] of deltas.entries()) {
+    const answer = committed.answers[i]
+    if (answer?.kind !== 'done') continue
+    for (const start of startsOf(delta)) {
+      deps.started(start.run, committed.now)
+      // Stored by an earlier sending: if it is still ours, it is adopted.
+      if (answer.repeated || !start.claim || !mayBegin) continue
+      deps.executor.begin(start.run, committed.now)
+    }
+  }
+  hint(deps, deltas, committed)
+}
+
+/** The messages that callers of this process have sent, with the numbers they got. */
+function sent(deltas: readonly Delta[], committed: Committed): ReadonlyMap<Uid, Message[]> {
+  const byRun = new Map<Uid, Message[]>()
+  for (const [i, delta] of deltas.entries()) {
+    const answer = committed.answers[i]
+    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
+    const message = { ...delta.message, no: answer.messageNo, at: committed.now }
+    byRun.set(answer.uid, [...(byRun.get(answer.uid) ?? []), message])
+  }
+  return byRun
+}
+
+/** Messages to runs that are here reach them without a question to the database, unless one in between is missing. */
+function deliver(deps: WakeDeps, inHand: ReadonlyMap<Uid, readonly Message[]>): void {
+  for (const [uid, messages] of inHand) {
+    const frame = deps.frames.active.get(uid)
+    if (!frame?.active) continue
+    if (frame.mail.fits(messages)) frame.hear(messages)
+    else deps.executor.loadMail(frame)
+  }
+}
+
+function startsOf(delta: Delta): readonly StartDelta[] {
+  return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
+}
+
+function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
+  let due = false
+  let ended = false
+  for (const [i, delta] of deltas.entries()) {
+    if (committed.answers[i]?.kind !== 'done') continue
+    due ||= delta.kind === 'message' || startsOf(delta).some((start) => !start.claim)
+    if (delta.kind !== 'turn') continue
+    due ||= delta.messages.length > 0
+    ended ||= delta.next.kind === 'end'
+  }
+  if (due) deps.due()
+  if (!deps.others()) return
+  if (due) deps.hints.publish({ kind: 'due', definition: null })
+  if (ended) deps.hints.publish({ kind: 'ended' })
+}

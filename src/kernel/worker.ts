@@ -1,0 +1,388 @@
+// Worker: holds the pieces of one process together: what is committed reaches frames, callers and listeners;
+// what becomes due or ours reaches the executor.
+
+import { encodeError } from '../model/error-record.js'
+import { databaseRefused, leaseLost } from '../model/errors.js'
+import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
+import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
+import { type ChildOrder, Failure, type Program } from '../model/program.js'
+import { isFinal, type RunFacts } from '../model/run.js'
+import { Adoption } from './adoption.js'
+import { Anchor } from './anchor.js'
+import type { KernelOptions } from './api.js'
+import { Claimer } from './claim.js'
+import { Committer } from './commit.js'
+import { type Counters, newCounters } from './counters.js'
+import type { Defects } from './defects.js'
+import { Events, type RunName } from './events.js'
+import { Executor } from './execute.js'
+import { Frames } from './frames.js'
+import { Grants } from './grants.js'
+import type { HolderDeps } from './held-run.js'
+import { Lease } from './lease.js'
+import type { Hint } from './ports.js'
+import { Results } from './result.js'
+import type { Answer, Committed, Delta, NewRun, TurnDelta, Worker } from './store.js'
+import { Uids } from './uids.js'
+import { createdEntry, type WakeDeps, wake } from './wake.js'
+
+const LOOK_AGAIN_MS = 5
+
+export class WorkerHost {
+  readonly options: KernelOptions
+  readonly counters: Counters
+  readonly defects: Defects
+  readonly anchor: Anchor
+  private readonly uids: Uids
+  readonly frames: Frames
+  readonly events: Events
+  readonly results: Results
+  readonly committer: Committer
+  readonly lease: Lease
+  private readonly claimer: Claimer
+  private readonly executor: Executor
+  private readonly grants: Grants
+  private readonly adoption: Adoption
+  private readonly wakeDeps: WakeDeps
+  private readonly programs: ReadonlyMap<string, Program>
+  private readonly offHints: () => void
+  private closing = false
+  private offUpkeep = (): void => {}
+
+  constructor(options: KernelOptions) {
+    this.options = options
+    const { store, ports, pollMs } = options
+    this.counters = options.counters ?? newCounters()
+    this.defects = options.defects ?? new Set()
+    this.programs = new Map(options.programs.map((program) => [program.name, program]))
+    this.anchor = new Anchor(ports.clock)
+    this.uids = new Uids(ports.random, () => this.anchor.now())
+    this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
+    this.events = new Events(store, ports)
+    this.results = new Results(store, ports, pollMs)
+    this.lease = this.makeLease()
+    this.committer = this.makeCommitter()
+    this.claimer = this.makeClaimer()
+    const { frames, events, programs } = this
+    this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
+    this.adoption = new Adoption(frames, this.executor, () => {
+      this.counters['worker.adopted'] += 1
+    })
+    this.grants = new Grants(frames, {
+      versionOf: (definition) => this.versionOf(definition),
+      mayTake: () => this.options.worker && !this.closing && this.lease.certain,
+    })
+    this.wakeDeps = {
+      frames,
+      executor: this.executor,
+      hints: ports.hints,
+      // What an incarnation that is over was given belongs to others by now.
+      mayBegin: (by) => !this.closing && by === this.lease.worker,
+      others: () => this.lease.others > 0,
+      due: () => this.options.worker && this.claimer.poke(),
+      started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
+    }
+    this.offHints = ports.hints.subscribe((hint) => this.hinted(hint))
+  }
+
+  async open(): Promise<void> {
+    await this.lease.join()
+    this.upkeep()
+    if (this.options.worker) this.claimer.poke()
+  }
+
+  newUid(): Uid {
+    return this.uids.next()
+  }
+
+  versionOf(definition: string): string | null {
+    return this.programs.get(definition)?.version ?? null
+  }
+
+  has(definition: string): boolean {
+    return this.programs.has(definition)
+  }
+
+  /** Something was made due past the committer. */
+  madeDue(): void {
+    if (this.options.worker) this.claimer.poke()
+    if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
+  }
+
+  isNear(workspace: string, id: RunId): boolean {
+    return this.frames.near(workspace, id)
+  }
+
+  async close(): Promise<void> {
+    this.closing = true
+    this.claimer.close()
+    // What has not begun here is free again when this worker leaves.
+    this.frames.loading.clear()
+    for (const frame of this.frames.active.values()) frame.handOver()
+    await this.within(() => this.frames.active.size === 0)
+    this.frames.loseAll()
+    await this.within(() => this.committer.idle)
+    this.offUpkeep()
+    this.lease.close()
+    this.results.close()
+    this.offHints()
+    await this.events.flush()
+  }
+
+  /** Resolves when `met`, or when the grace is over. */
+  private within(met: () => boolean): Promise<void> {
+    const { clock } = this.options.ports
+    const until = clock.monotonic() + this.options.closeGraceMs
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (met() || clock.monotonic() >= until) resolve()
+        else clock.after(LOOK_AGAIN_MS, look)
+      }
+      look()
+    })
+  }
+
+  // ── what the database says ────────────────────────────────────────────────────────────────────────────────
+
+  /** Before the answers are told. */
+  private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
+    this.anchor.heard(committed.now)
+    if (committed.feedId !== null) this.events.done([committed.feedId])
+    for (const [i, delta] of deltas.entries()) {
+      if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
+    }
+    queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
+  }
+
+  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
+    const { fence, entries } = delta
+    const frame = this.frames.active.get(fence.uid)
+    const sent = frame?.inFlight?.delta.fence
+    if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
+      // The run has gone on without this frame; what it has stored is told all the same.
+      if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
+      return
+    }
+    if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
+      const { uid } = delta.fence
+      const inbox = frame.mail.seen
+      return frame.answered({ kind: 'done', uid, inbox, stop: null, messageNo: 0, repeated: false })
+    }
+    frame.answered(answer)
+  }
+
+  private loseAll(): void {
+    this.frames.loseAll()
+    this.frames.loading.clear()
+    this.adoption.forget()
+  }
+
+  private hinted(hint: Hint): void {
+    if (hint.kind === 'ended') this.results.hinted()
+    else if (this.options.worker) this.claimer.poke()
+  }
+
+  private upkeep(): void {
+    if (this.closing) return
+    void this.events.flush()
+    this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
+  }
+
+  private newWorker(): Worker {
+    const { ports, build, leaseMs, programs, worker } = this.options
+    const id = uuidv7(Math.max(0, ports.clock.monotonic()), ports.random.bytes(10)) as WorkerId
+    const definitions = worker ? programs.map(({ name, version }) => ({ name, version })) : []
+    return { id, build, leaseMs, definitions }
+  }
+
+  // ── wiring ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private makeLease(): Lease {
+    const { store, ports, pollMs, leaseMs } = this.options
+    const { counters } = this
+    return new Lease({
+      store,
+      ports,
+      counters,
+      leaseMs,
+      pollMs,
+      newWorker: () => this.newWorker(),
+      heard: (now) => this.anchor.heard(now),
+      owned: (owned) => {
+        const mayAdopt = !this.closing && !this.defects.has('no-adoption')
+        this.adoption.reconcile(owned, mayAdopt)
+      },
+      lost: () => this.loseAll(),
+      overdue: () => {
+        // The AbortSignals are raised; results that still arrive count if the lease turns out to hold.
+        for (const { questions, run } of this.frames.active.values()) {
+          questions.abort(leaseLost(run.id))
+        }
+      },
+      certain: () => {
+        for (const frame of this.frames.active.values()) frame.pump()
+        this.claimer.poke()
+      },
+      inherited: (entries, ids) => this.events.inherited(entries, ids),
+      freed: () => this.claimer.poke(),
+    })
+  }
+
+  private makeCommitter(): Committer {
+    const { store, ports } = this.options
+    const { counters, defects } = this
+    return new Committer({
+      store,
+      ports,
+      counters,
+      defects,
+      connections: COMMIT_CONNECTIONS,
+      worker: () => this.lease.worker,
+      feed: () => this.events.heard,
+      grant: (delta) => this.grants.grant(delta),
+      ungrant: (delta) => this.grants.settle(delta),
+      committed: (deltas, committed, by) => this.committed(deltas, committed, by),
+      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
+      tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
+      turnRefused: (delta, error) => {
+        const refused = databaseRefused(delta.fence.uid, error.sqlState)
+        const failure = new Failure(encodeError(refused, 'the run'))
+        this.frames.active.get(delta.fence.uid)?.refused(failure)
+      },
+    })
+  }
+
+  private makeClaimer(): Claimer {
+    const { store, ports, pollMs } = this.options
+    return new Claimer(
+      {
+        store,
+        ports,
+        pollMs,
+        worker: () => this.lease.worker,
+        now: () => this.anchor.now(),
+        heard: (now) => this.anchor.heard(now),
+        promisePlaces: (most) => {
+          // Half of what is free: starts and children of this process find a place meanwhile.
+          const places = Math.min(most, Math.ceil(this.frames.free / 2))
+          for (let i = 0; i < places; i += 1) this.frames.promise()
+          return places
+        },
+        unpromise: (count) => this.frames.unpromise(count),
+        mayClaim: () => this.lease.certain && !this.closing,
+        suspectsRunning: () => this.frames.suspects,
+        take: (claimed) => this.executor.take(claimed),
+      },
+      !this.defects.has('no-poll'),
+    )
+  }
+
+  // ── what frames need ──────────────────────────────────────────────────────────────────────────────────────
+
+  private holderDeps(): HolderDeps {
+    const { options, counters, defects } = this
+    const { store, ports } = options
+    return {
+      ports,
+      defects,
+      counters,
+      build: options.build,
+      askShownAfterMs: ASK_SHOWN_AFTER_MS,
+      abortGraceMs: ABORT_GRACE_MS,
+      attempts: {
+        clock: ports.clock,
+        fault: (point) => ports.fault(point),
+        open: (limitMs) => store.open(this.lease.worker, limitMs),
+      },
+      owner: () => this.lease.worker.id,
+      now: () => this.anchor.now(),
+      mayStart: () => this.lease.certain,
+      newUid: () => this.newUid(),
+      childRun: (run, uid, order) => this.childRun(run, uid, order),
+      resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
+      submit: (uid) => {
+        const frame = this.frames.active.get(uid)
+        if (frame) this.committer.submit(frame)
+      },
+      load: (uid) => {
+        const frame = this.frames.active.get(uid)
+        if (frame) this.executor.loadMail(frame)
+      },
+      feed: () => this.events.heard,
+      closed: (delta, committed) => this.transactionClosed(delta, committed),
+      committed: (delta) => this.turnCommitted(delta),
+      lost: (uid, reload) => this.turnLost(uid, reload),
+      spokeWhileParked: (run, name) =>
+        ports.log.warn(
+          `Run ${run.id} (${run.definition}) asked for "${name}" while it was parked.`,
+          {
+            hint: 'the function awaits something that is not a step: wrap it in wf.do',
+          },
+        ),
+    }
+  }
+
+  private childRun(parent: RunFacts, uid: Uid, order: ChildOrder): NewRun {
+    const { workspace, tags, uid: parentUid, id } = parent
+    const { definition, input, timeoutMs } = order
+    const version = order.version ?? this.versionOf(definition)
+    const names = { uid, id: uid as string as RunId, workspace, definition, version, tags }
+    const times = { priority: 5, delayMs: 0, timeoutMs }
+    return { ...names, ...times, input, order: order.order, parent: { uid: parentUid, id } }
+  }
+
+  private turnCommitted({ fence, entries, next }: TurnDelta): void {
+    const frame = this.frames.active.get(fence.uid)
+    if (!frame) return
+    const { run } = frame
+    this.events.entries(run, entries, fence.seq)
+    if (next.kind === 'go') return
+    this.frames.remove(frame)
+    if (next.kind === 'park' && frame.state === 'parked') {
+      this.frames.keep(frame)
+      if (next.dueAt !== null) this.claimer.expect(next.dueAt)
+      const at = this.anchor.now()
+      const id = `${run.uid}:waiting:${frame.epoch}`
+      this.events.emit({ id, run, kind: 'waiting', reason: next.reason, at })
+    }
+    const last = entries.at(-1)
+    if (next.kind === 'end' && last && isFinal(next.status)) {
+      const { uid, id, workspace } = run
+      const reason = last.meta?.reason ?? null
+      const { status } = next
+      this.results.ended({ workspace, id, uid, status, payload: last.payload, reason })
+    }
+    this.claimer.roomAgain()
+  }
+
+  /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
+  private transactionClosed({ starts }: TurnDelta, committed: Committed | null): void {
+    const now = committed?.now ?? this.anchor.now()
+    if (committed) this.anchor.heard(now)
+    for (const { run } of starts) this.events.entries(run, [createdEntry(run, now)], 0)
+    const feedId = committed?.feedId ?? null
+    if (feedId !== null) this.events.done([feedId])
+    if (starts.length > 0) this.madeDue()
+  }
+
+  private turnLost(uid: Uid, reload: boolean): void {
+    const frame = this.frames.active.get(uid)
+    if (!frame) return
+    const { run, epoch, attempt } = frame
+    this.frames.remove(frame)
+    if (!reload || this.closing) return this.claimer.roomAgain()
+    this.anchor.ahead()
+    // Still ours: its clock was ahead. Begin again from what is stored.
+    const seq = frame.out.ackedSeq
+    const row = {
+      ...run,
+      epoch,
+      seq,
+      inbox: Number.MAX_SAFE_INTEGER,
+      stop: null,
+      crashes: 0,
+      attempt,
+    }
+    this.executor.takeUp(row)
+  }
+}

@@ -1,0 +1,174 @@
+// Values as text. Everything that user code gives or gets passes through here, once each way.
+//
+//   plain JSON          what JSON keeps exactly stays JSON, byte for byte what JSON.stringify writes
+//   '~' + devalue       all else that can be stored; '~' begins no JSON text
+//
+// Invariants
+//   C1. decode(encode(v)) equals v, or encode throws; nothing is changed or dropped in silence. Two things are
+//       not part of a value: the null prototype (it comes back as a plain object) and, in plain JSON, that
+//       one object was there twice (it comes back as two).
+//   C2. encode(decode(text)) === text for every text that encode gave: a replay sees what the first run saw.
+//   C3. The text holds no character below U+0020 and no lone surrogate: it fits PostgreSQL and the wire.
+//   C4. No input overflows the stack or takes unbounded time: depth, bytes and visits are limited.
+//   C5. Every property is read once for what is written, so a getter cannot slip in what was not checked.
+
+import { unwrap, wrap } from './codec-rich.js'
+import { snapshot } from './codec-snapshot.js'
+import { PerdureError, textForeign, valueTooLarge } from './errors.js'
+import { VALUE_BYTES_MAX, VALUE_DEPTH_MAX } from './limits.js'
+import type { Stored } from './run.js'
+
+const RICH = '~'
+
+/** The text of a value. `where` names it in errors: 'the result of step "charge"'. */
+export function encode(value: unknown, where: string, bytesMax: number = VALUE_BYTES_MAX): Stored {
+  const text = plainText(value, where, bytesMax) ?? richText(value, where, bytesMax)
+  // A UTF-16 unit is at most three bytes: short texts need no count.
+  if (text.length * 3 > bytesMax) {
+    const bytes = storedBytes(text)
+    if (bytes > bytesMax) throw valueTooLarge({ where, bytes, bytesMax, exact: true })
+  }
+  return text
+}
+
+/** The value of a text, fresh at each call. Makes nothing but the kinds that encode takes. */
+export function decode(stored: Stored): unknown {
+  if (typeof stored !== 'string') throw textForeign(undefined)
+  try {
+    return stored.startsWith(RICH) ? unwrap(stored.slice(RICH.length)) : JSON.parse(stored)
+  } catch (error) {
+    throw textForeign(error)
+  }
+}
+
+/** UTF-8 bytes of a stored text. */
+export function storedBytes(text: Stored): number {
+  return Buffer.byteLength(text)
+}
+
+/** Past this writing stops. Below it the true size is told, above it how far it was counted. */
+function stopAt(bytesMax: number): number {
+  return bytesMax * 2
+}
+
+/** JSON, or null if JSON would not keep the value (or something in it throws when it is read). */
+function plainText(value: unknown, where: string, bytesMax: number): string | null {
+  const count: Count = { written: 0, stop: stopAt(bytesMax), where, bytesMax }
+  try {
+    return write(value, VALUE_DEPTH_MAX, count)
+  } catch (error) {
+    // Whatever else was thrown here is thrown again by the slow path, which knows the way to it.
+    if (PerdureError.is(error, 'VALUE_TOO_LARGE')) throw error
+    return null
+  }
+}
+
+function richText(value: unknown, where: string, bytesMax: number): string {
+  const copy = snapshot(value, { where, bytesMax, bytesStop: stopAt(bytesMax) })
+  // Objects of another realm and the like turn out to be plain once copied (C2).
+  const plain = plainText(copy, where, bytesMax)
+  if (plain !== null) return plain
+  try {
+    return RICH + wrap(copy)
+  } catch {
+    // The copy holds only what devalue takes; what is left is a text longer than JavaScript allows.
+    throw valueTooLarge({ where, bytes: stopAt(bytesMax), bytesMax, exact: false })
+  }
+}
+
+// ── plain JSON ──────────────────────────────────────────────────────────────────────────────────────────────
+// Written by hand instead of a check and then JSON.stringify: as fast for what steps return, and it reads
+// everything once (C5), calls no toJSON and stops in time when one object is there 2^64 times (C4).
+
+interface Count {
+  /** Characters so far: never more than the text will have. */
+  written: number
+  readonly stop: number
+  readonly where: string
+  readonly bytesMax: number
+}
+
+function write(value: unknown, depth: number, count: Count): string | null {
+  switch (typeof value) {
+    case 'string':
+      add(count, value.length + 2)
+      return quoted(value)
+    case 'number':
+      add(count, 1)
+      return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : null
+    case 'boolean':
+      add(count, 4)
+      return value ? 'true' : 'false'
+    case 'object':
+      add(count, 2)
+      if (value === null) return 'null'
+      if (depth === 0) return null
+      return Array.isArray(value)
+        ? writeArray(value, depth, count)
+        : writeObject(value as Record<string, unknown>, depth, count)
+    default:
+      return null
+  }
+}
+
+function writeArray(array: readonly unknown[], depth: number, count: Count): string | null {
+  if (Object.getPrototypeOf(array) !== Array.prototype) return null
+  let text = '['
+  for (let i = 0; i < array.length; i += 1) {
+    const item = write(array[i], depth - 1, count)
+    if (item === null) return null
+    text += i === 0 ? item : `,${item}`
+  }
+  return hasOnlyItems(array) ? `${text}]` : null
+}
+
+/** Named properties of an array and symbols as keys are not JSON's; the slow path refuses them by name. */
+function hasOnlyItems(array: readonly unknown[]): boolean {
+  return (
+    Object.keys(array).length === array.length && Object.getOwnPropertySymbols(array).length === 0
+  )
+}
+
+function writeObject(object: Record<string, unknown>, depth: number, count: Count): string | null {
+  const prototype = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) return null
+  if (Object.getOwnPropertySymbols(object).length > 0) return null
+  let text = ''
+  for (const key of Object.keys(object)) {
+    add(count, key.length + 3)
+    const item = write(object[key], depth - 1, count)
+    if (item === null) return null
+    text += text === '' ? quotedKey(key) + item : `,${quotedKey(key)}${item}`
+  }
+  return `{${text}}`
+}
+
+function add(count: Count, characters: number): void {
+  count.written += characters
+  if (count.written > count.stop) {
+    const { where, written, bytesMax } = count
+    throw valueTooLarge({ where, bytes: written, bytesMax, exact: false })
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
+
+function quoted(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
+}
+
+/** Keys repeat from value to value. Bounded, since they are the users'. */
+const KEYS_MAX = 1_000
+const keys = new Map<string, string>()
+
+function quotedKey(key: string): string {
+  const known = keys.get(key)
+  if (known !== undefined) return known
+  const text = `${quoted(key)}:`
+  if (key.length <= 64) {
+    if (keys.size >= KEYS_MAX) keys.clear()
+    keys.set(key, text)
+  }
+  return text
+}

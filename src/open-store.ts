@@ -1,0 +1,60 @@
+// From the database option to an open store. The only place that knows which drivers there are; each is loaded
+// when it is asked for.
+
+import type { Settings } from './engine/options.js'
+import { importPeer } from './engine/peer.js'
+import type { Hints, Log } from './kernel/ports.js'
+import type { Store } from './kernel/store.js'
+import { NO_HINTS, openHints } from './live-hints.js'
+import type { Driver } from './store/driver.js'
+
+export interface Opened {
+  readonly store: Store
+  readonly hints: Hints
+}
+
+export async function openStore(settings: Settings, log: Log): Promise<Opened> {
+  const { schema } = settings
+  const driver = await openDriver(settings, log)
+  try {
+    const { openSqlStore } = await import('./store/sql-store.js')
+    // The embedded database is locked for one process: after a crash nobody waits for the lease of the dead one.
+    const store = await openSqlStore({ driver, schema, alone: driver.kind === 'embedded' })
+    return { store, hints: await openHints(driver, schema, log) }
+  } catch (error) {
+    await driver.close()
+    throw error
+  }
+}
+
+async function openDriver(settings: Settings, log: Log): Promise<Driver> {
+  const { database, production, allowEmbeddedInProduction } = settings
+  if (database.kind === 'postgres' || database.kind === 'pool') {
+    const { openPgDriver } = await importPeer(
+      'pg',
+      'A PostgreSQL database',
+      () => import('./store/driver-pg/driver.js'),
+    )
+    return openPgDriver({ target: database.kind === 'pool' ? database.pool.options : database.url })
+  }
+  const { openEmbedded } = await importPeer(
+    '@electric-sql/pglite',
+    'The embedded database',
+    () => import('./store/driver-embedded/open-embedded.js'),
+  )
+  return openEmbedded({
+    directory: database.kind === 'file' ? database.directory : null,
+    production,
+    allowInProduction: allowEmbeddedInProduction,
+    log,
+  })
+}
+
+/** For stateless runs: nothing is shared, nothing stays. */
+export async function openMemory(): Promise<Opened> {
+  const { openMemoryStore } = await import('./store/memory.js')
+  return { store: openMemoryStore({ now: steadyNow }), hints: NO_HINTS }
+}
+
+/** Wall time that no adjustment of the system's clock turns back. */
+const steadyNow = (): number => Math.floor(performance.timeOrigin + performance.now())

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { filesBelow, read, sourcesBelow } from './repository.js'
+import * as rules from './rules.js'
+
+const src = sourcesBelow('src')
+const scripts = filesBelow('scripts', '.mjs').map((path) => ({ path, text: read(path) }))
+const all = [...src, ...sourcesBelow('test'), ...scripts]
+
+test('every folder of src imports only what its layer may', () => {
+  expect(rules.layers(src)).toEqual([])
+})
+
+test('src has no import cycles', () => {
+  expect(rules.cycles(src)).toEqual([])
+})
+
+test('files of src are short enough to read', () => {
+  expect(rules.fileLengths(src)).toEqual([])
+})
+
+test('functions of src fit on a screen or two', () => {
+  expect(rules.functionLengths(src)).toEqual([])
+})
+
+test('model, kernel and authoring use no clock, timer, chance or network but the ports', () => {
+  expect(rules.impurities(src)).toEqual([])
+})
+
+test('one word for one thing', () => {
+  expect(rules.bannedWords(src)).toEqual([])
+})
+
+test('nothing is of type any', () => {
+  expect(rules.anyTypes(all)).toEqual([])
+})
+
+test('nothing is marked as unfinished', () => {
+  expect(rules.unfinished(all)).toEqual([])
+})
+
+test('every test file is in a folder of test/, where vitest looks', () => {
+  const stray = filesBelow('.', '.test.ts').filter((path) => !/^test\/[^/]+\//.test(path))
+  expect(stray.map((path) => `${path} is never run → move it to test/<folder>/`)).toEqual([])
+})

@@ -1,0 +1,46 @@
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+const minutes = (count: number) => count * 60_000
+
+/** How long one test may take. Each folder of test/ is a project of its own. */
+const TIMEOUTS_MS: Readonly<Record<string, number>> = {
+  model: minutes(0.25),
+  kernel: minutes(0.5),
+  simulation: minutes(3),
+  conformance: minutes(2),
+  demo: minutes(3),
+  docs: minutes(2),
+  crash: minutes(10),
+}
+const TIMEOUT_MS = minutes(1)
+const SLOW = ['crash', 'demo', 'support']
+const isFast = process.env.PERDURE_TEST_FAST === '1'
+
+export default defineConfig({
+  test: {
+    globalSetup: [path('test/support/global-setup.ts')],
+    maxWorkers: 2,
+    passWithNoTests: false,
+    projects: readdirSync(path('test'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
+      .map(({ name }) => ({
+        // Programs of the README and of the docs run as they are printed, on the sources.
+        resolve: {
+          alias: [
+            { find: /^perdure$/, replacement: path('src/index.ts') },
+            { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
+          ],
+        },
+        test: {
+          name,
+          include: [`test/${name}/**/*.test.ts`],
+          environment: 'node',
+          testTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
+          hookTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
+        },
+      })),
+  },
+})
