@@ -12,6 +12,8 @@ interface Opened {
   readonly sql: Sql
   readonly by: Worker
   readonly mailboxMax: number
+  /** Database time, asked on another connection. */
+  now(): Promise<number>
 }
 
 export async function openStepTransaction(opened: Opened): Promise<StepTransaction> {
@@ -35,7 +37,9 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
         await transaction.rollback()
         const driverError = asDriverError(error)
         // A lost race of the database: the step is executed again, and that is no attempt.
-        if (isLostRace(driverError)) return { now: 0, answers: BUSY, claimed: [], feedId: null }
+        if (isLostRace(driverError)) {
+          return { now: await opened.now(), answers: BUSY, claimed: [], feedId: null }
+        }
         throw invalidTransaction(driverError) ?? asStoreError(driverError)
       }
       if (committed.answers[0]?.kind !== 'done') {
