@@ -14,7 +14,7 @@ import { leaseLost, stepTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
-import type { StepAsk } from './asks.js'
+import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
 import type { StepTransaction } from './store.js'
@@ -45,7 +45,7 @@ export interface AttemptDeps {
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
 
-export class RunningAttempt implements AttemptTimes {
+export class RunningAttempt implements AttemptTimes, Running {
   readonly number: number
   readonly startedAt: number
   private readonly run: RunFacts

@@ -14,7 +14,7 @@ import {
 } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
-import type { NewEntry, NewMessage } from '../model/run.js'
+import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
 import type {
   Answer,
@@ -107,6 +107,10 @@ class KernelHost implements Kernel {
 
   on(listener: (event: KernelEvent) => unknown): () => void {
     return this.host.events.on(listener)
+  }
+
+  now(): Instant {
+    return this.host.anchor.now()
   }
 
   close(): Promise<void> {

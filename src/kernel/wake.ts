@@ -6,14 +6,14 @@ import type { Instant, Message, NewEntry } from '../model/run.js'
 import type { Executor } from './execute.js'
 import type { Frames } from './frames.js'
 import type { Hints } from './ports.js'
-import type { Committed, Delta, NewRun, StartDelta } from './store.js'
+import type { Committed, Delta, NewRun, StartDelta, Worker } from './store.js'
 
 export interface WakeDeps {
   readonly frames: Frames
   readonly executor: Executor
   readonly hints: Hints
-  /** Nothing begins here any more. */
-  closing(): boolean
+  /** Runs that were given to this incarnation may begin here. */
+  mayBegin(by: Worker): boolean
   /** Other processes are there to be told. */
   others(): boolean
   /** Something may be due for us. */
@@ -30,16 +30,24 @@ export function createdEntry(run: NewRun, at: Instant): NewEntry {
 }
 
 /** To be called when the answers of the batch have been told: a parent that parks in it is kept before it is taken. */
-export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
+export function wake(
+  deps: WakeDeps,
+  deltas: readonly Delta[],
+  committed: Committed,
+  by: Worker,
+): void {
   const inHand = sent(deltas, committed)
   deliver(deps, inHand)
-  const closing = deps.closing()
-  if (!closing) deps.executor.take(committed.claimed, inHand)
+  const mayBegin = deps.mayBegin(by)
+  if (mayBegin) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
-    if (committed.answers[i]?.kind !== 'done') continue
+    const answer = committed.answers[i]
+    if (answer?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
       deps.started(start.run, committed.now)
-      if (start.claim && !closing) deps.executor.begin(start.run, committed.now)
+      // Stored by an earlier sending: if it is still ours, it is adopted.
+      if (answer.repeated || !start.claim || !mayBegin) continue
+      deps.executor.begin(start.run, committed.now)
     }
   }
   hint(deps, deltas, committed)
