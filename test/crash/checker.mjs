@@ -113,7 +113,9 @@ const standing = ({ status, reason, owner, due, crashes, stop }) =>
 function checkExecutions({ ledger }, { byId, byUid, journals }, isReborn, say) {
   const keys = new Map()
   const lives = new Map()
-  for (const { run: id, step, key, attempt, life, at } of ledger) {
+  for (const { run: id, step, key, attempt, life, began, at: storedAt } of ledger) {
+    // Code of a stopped process may have begun long before it could write that down.
+    const at = isReborn ? began : storedAt
     const name = `${id} ${step}`
     if ((keys.get(name) ?? key) !== key) say(`${name}: two idempotency keys`)
     if ((keys.get(key) ?? name) !== name) say(`${name}: the key of ${keys.get(key)}`)
