@@ -11,6 +11,7 @@ export function check(
     readonly normal: Normal
     /** false: not every life listened. */
     readonly events?: boolean
+    readonly isReborn?: boolean
   },
 ): readonly string[]
 export function normalOf(snapshot: Snapshot, runs: ReadonlyMap<string, string>): Normal

@@ -7,7 +7,7 @@ import pg from 'pg'
 
 export const LEDGER_TABLE = `create table if not exists executions (
   nonce text primary key, world text not null, run text not null, step text not null, key text not null,
-  attempt int not null, life text not null, at timestamptz not null default clock_timestamp())`
+  attempt int not null, life text not null, began float8 not null, at timestamptz not null default clock_timestamp())`
 
 /** @param {{ url?: string, file?: string, world: string, life: string }} options */
 export function openLedger({ url, file, world, life }) {
@@ -20,6 +20,7 @@ export function openLedger({ url, file, world, life }) {
       const { key, attempt, run } = step
       return lines.add({
         ...{ nonce: `${life}:${count}`, run: run.id, step: name, key, attempt, life },
+        began: Date.now(),
       })
     },
     close: () => lines.close(),
@@ -38,12 +39,12 @@ function viaTable(connectionString, world) {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
-    async add({ nonce, run, step, key, attempt, life }) {
-      const values = [nonce, world, run, step, key, attempt, life]
+    async add({ nonce, run, step, key, attempt, life, began }) {
+      const values = [nonce, world, run, step, key, attempt, life, began]
       for (;;) {
         try {
           await pool.query(
-            'insert into executions values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing',
+            'insert into executions values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing',
             values,
           )
           return

@@ -35,6 +35,7 @@ export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } =
       })
     }
     pass(client, upstream, state)
+    if (state.isHole) for (const socket of [client, upstream]) socket.pause()
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = Object.assign(new URL(serverUrl), { port: String(server.address().port) }).href
@@ -47,8 +48,10 @@ export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } =
     cut(what, more = {}) {
       Object.assign(state, { cut: what, left: more.times ?? 1, skip: more.skip ?? 0, cuts: 0 })
     },
+    /** What is sent meanwhile arrives afterwards, if anybody is still there. */
     hole(isHole) {
       state.isHole = isHole
+      for (const socket of sockets) isHole ? socket.pause() : socket.resume()
     },
     /** All connections of this moment. */
     dropAll() {
@@ -66,7 +69,6 @@ function pass(client, upstream, state) {
   /** The answer to this connection's marked message is not passed on. */
   let isDeaf = false
   client.on('data', (chunk) => {
-    if (state.isHole) return
     for (const message of reader(chunk)) {
       const when = isDeaf ? null : cutAt(state, message)
       if (when === 'before') {
@@ -78,7 +80,6 @@ function pass(client, upstream, state) {
     }
   })
   upstream.on('data', (chunk) => {
-    if (state.isHole) return
     if (!isDeaf) return void client.write(chunk)
     // ReadyForQuery ends the answer: what was asked has been done.
     if (endsWithReady(chunk)) client.destroy()

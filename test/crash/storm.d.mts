@@ -25,6 +25,8 @@ export function storm(
     readonly slots?: number
     readonly newRuns?: number
     readonly calm?: boolean
+    /** What each life starts; else what leads to its point, and others in turn. */
+    readonly kinds?: readonly string[]
     /** By performance.now(): no new life after that. */
     readonly until?: number | null
     readonly onKill?: (kill: Kill) => void
@@ -33,6 +35,11 @@ export function storm(
 export function verdict(
   world: World,
   normal: Normal,
-  options?: { readonly victims?: number; readonly withinMs?: number },
+  options?: {
+    readonly victims?: number
+    readonly withinMs?: number
+    /** Lives lost their lease and went on: then one life may execute an attempt twice. */
+    readonly isReborn?: boolean
+  },
 ): Promise<readonly string[]>
 export function seeded(seed: number): () => number

@@ -49,7 +49,7 @@ export async function undisturbed(world) {
 export async function storm(
   world,
   plan,
-  { slots = 3, newRuns = 2, calm = true, until = null, onKill } = {},
+  { slots = 4, newRuns = 2, calm = true, kinds = null, until = null, onKill } = {},
 ) {
   const left = [...plan]
   const kills = new Map()
@@ -68,7 +68,7 @@ export async function storm(
     for (;;) {
       const item = left.shift()
       if (!item || (until !== null && performance.now() > until)) return
-      const fresh = world.newRuns(...nextKinds(item.point))
+      const fresh = world.newRuns(...(kinds ?? nextKinds(item.point)))
       const died = await oneLife(world, item, [...fresh, ...before])
       before = fresh
       if (died) {
@@ -116,10 +116,11 @@ async function oneLife(world, { point, hit, afterMs }, runs) {
 }
 
 /** Ends the world's work and gives everything that is wrong with it. */
-export async function verdict(world, normal, options) {
+export async function verdict(world, normal, { isReborn = false, ...options } = {}) {
   const isFinished = await world.finish(options)
   const acked = [...new Set(world.said.flatMap(({ acked: id }) => id ?? []))]
-  const problems = check(await world.snapshot(), { runs: world.runs, acked, normal })
+  const snapshot = await world.snapshot()
+  const problems = check(snapshot, { runs: world.runs, acked, normal, isReborn })
   const unwanted = world.said.filter(({ failed, error }) => failed || error)
   return [
     ...(isFinished ? [] : ['the last lives did not finish']),

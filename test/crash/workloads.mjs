@@ -21,7 +21,7 @@ export function makeWorkloads({ ledger, flags, say }) {
   const untilAborted = (name) => async (step) => {
     await ledger.begun(step, name)
     await new Promise((resolve) => {
-      const timer = setTimeout(resolve, 30_000)
+      const timer = setTimeout(resolve, 600_000)
       const stop = () => {
         clearTimeout(timer)
         say({ aborted: step.run.id, code: step.signal.reason?.code })

@@ -83,6 +83,9 @@ export interface Execution {
   readonly key: string
   readonly attempt: number
   readonly life: string
+  /** When the code began, by the clock of its process. */
+  readonly began: number
+  /** When it was stored, by the clock of the database. */
   readonly at: number
 }
 

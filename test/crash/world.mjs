@@ -152,7 +152,7 @@ class World {
     const query = (sql) => queryOn(this.url, sql)
     const ledger = await queryOn(
       this.ledger.url,
-      `select run, step, key, attempt, life, (extract(epoch from at) * 1000)::float8 as at
+      `select run, step, key, attempt, life, began, (extract(epoch from at) * 1000)::float8 as at
          from executions where world = $1 order by at`,
       [this.name],
     )
