@@ -11,11 +11,12 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   kernel: minutes(0.5),
   simulation: minutes(3),
   conformance: minutes(2),
+  demo: minutes(3),
   docs: minutes(2),
   crash: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
-const SLOW = ['crash', 'support']
+const SLOW = ['crash', 'demo', 'support']
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
 export default defineConfig({

@@ -18,7 +18,8 @@ export async function openStore(settings: Settings, log: Log): Promise<Opened> {
   const driver = await openDriver(settings, log)
   try {
     const { openSqlStore } = await import('./store/sql-store.js')
-    const store = await openSqlStore({ driver, schema })
+    // The embedded database is locked for one process: after a crash nobody waits for the lease of the dead one.
+    const store = await openSqlStore({ driver, schema, alone: driver.kind === 'embedded' })
     return { store, hints: await openHints(driver, schema, log) }
   } catch (error) {
     await driver.close()

@@ -38,6 +38,10 @@ select @schema@.leave_v1($1::uuid) as "left";
 -- $1 worker: its row, whatever it still owns. The next reap frees that.
 delete from @schema@.workers where id = $1::uuid;
 
+-- name: forgetAll
+-- Every row: only for who has the database alone, before it joins. The next reap frees what they owned.
+delete from @schema@.workers;
+
 -- name: reap
 -- $1 ids and $2 beats of workers seen unmoved, $3 who asks, $4 lost the last answer, $5 ms that heard feed rows are kept. Keeps O2, O3.
 select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8);

@@ -58,8 +58,10 @@ export interface CommitterDeps {
   /** It will never be stored: the places that it was granted are free. */
   ungrant(delta: Delta): void
   /** Before the answers are told, in the order of the commit. */
-  committed(deltas: readonly Delta[], committed: Committed): void
+  committed(deltas: readonly Delta[], committed: Committed, by: Worker): void
   turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
+  /** Listeners hear of these entries. */
+  tell(delta: TurnDelta, run: RunName): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -147,9 +149,13 @@ export class Committer {
       batch.push(item)
       bytes += item.bytes
     }
+    // A frame that is gone may still have a delta here: two of one run are never in flight.
+    const waiting = new Set(
+      this.again.map(({ delta }) => (delta.kind === 'turn' ? delta.fence.uid : null)),
+    )
     for (const uid of [...this.speakers.keys()]) {
       if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
-      if (this.engaged.has(uid)) continue
+      if (this.engaged.has(uid) || waiting.has(uid)) continue
       const speaker = this.speakers.get(uid)
       const delta = speaker?.takeDelta()
       this.speakers.delete(uid)
@@ -169,6 +175,7 @@ export class Committer {
 
   private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
+    if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
     return {
       delta,
       bytes: bytesOf(delta),
@@ -192,10 +199,11 @@ export class Committer {
     counters['commit.deltas'] += deltas.length
     if (resent) counters['commit.resent'] += 1
     ports.fault('commit.before')
-    store.commit(this.deps.worker(), deltas, { resent, feed: this.deps.feed() }).then(
+    const by = this.deps.worker()
+    store.commit(by, deltas, { resent, feed: this.deps.feed() }).then(
       (committed) => {
         ports.fault('commit.after')
-        this.answered(batch, committed, resent)
+        this.answered(batch, committed, { by, resent })
       },
       (error: unknown) => {
         if (error instanceof StoreRefused) return this.halve(batch, error)
@@ -211,11 +219,13 @@ export class Committer {
     )
   }
 
-  private answered(batch: readonly Item[], committed: Committed, resent: boolean): void {
-    this.deps.committed(
-      batch.map((item) => item.delta),
-      committed,
-    )
+  private answered(
+    batch: readonly Item[],
+    committed: Committed,
+    { by, resent }: { readonly by: Worker; readonly resent: boolean },
+  ): void {
+    const deltas = batch.map((item) => item.delta)
+    this.deps.committed(deltas, committed, by)
     for (const [i, item] of batch.entries()) {
       const answer = committed.answers[i]
       if (!answer) continue
@@ -251,7 +261,8 @@ export class Committer {
       const uid = item.delta.kind === 'turn' ? item.delta.fence.uid : ('' as Uid)
       return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
     })
-    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, false)
+    const sent = { by: this.deps.worker(), resent: false }
+    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, sent)
   }
 
   private done(batch: readonly Item[]): void {

@@ -90,7 +90,11 @@ class KernelHost implements Kernel {
       throw attemptChanged(to.id, expectedAttempt, view.attempt)
     }
     const chain = await this.failedChain(view)
-    if ((await this.store.reopen(chain)) === 'changed') {
+    const { ports } = this.host.options
+    ports.fault('reopen.before')
+    const answer = await this.store.reopen(chain)
+    ports.fault('reopen.after')
+    if (answer === 'changed') {
       throw attemptChanged(to.id, view.attempt, view.attempt + 1)
     }
     this.host.madeDue()
@@ -116,14 +120,19 @@ class KernelHost implements Kernel {
 
   private async shut(): Promise<void> {
     const { worker } = this.host.lease
+    const { ports } = this.host.options
+    ports.fault('close.before')
     await this.host.close()
     try {
+      ports.fault('leave.before')
       await this.store.leave(worker)
+      ports.fault('leave.after')
     } catch {
       // The database is away: the lease will run out by itself.
     }
-    await this.host.options.ports.hints.close()
+    await ports.hints.close()
     await this.store.close()
+    ports.fault('close.after')
   }
 
   private checkOpen(): void {
@@ -148,8 +157,11 @@ class KernelHost implements Kernel {
     const unknown = new Promise<never>((_, reject) => {
       off = options.ports.clock.after(OUTCOME_UNKNOWN_MS, () => reject(outcomeUnknown(id)))
     })
+    const { ports } = options
     try {
+      ports.fault(delta.kind === 'start' ? 'start.before' : 'message.before')
       const { answer } = await Promise.race([committer.send(delta), unknown])
+      ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
       return answer
     } catch (error) {
       throw error instanceof StoreRefused ? valueRefused(id, error.sqlState) : error

@@ -68,7 +68,9 @@ export class Events {
     if (ids.length === 0) return
     this.delivered = []
     try {
+      this.ports.fault('delivered.before')
       await this.store.delivered(ids)
+      this.ports.fault('delivered.after')
     } catch {
       this.delivered.push(...ids)
     }

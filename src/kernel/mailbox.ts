@@ -32,6 +32,12 @@ export class Mailbox {
     }
   }
 
+  /** Are these, in order of their numbers, the next ones? If not, others must be loaded first. */
+  fits(messages: readonly Message[]): boolean {
+    const fresh = messages.filter((message) => message.no > this.seen)
+    return fresh.every((message, i) => message.no === this.seen + i + 1)
+  }
+
   /** The journal has taken the message with this number: it is not loaded any more. */
   taken(no: number): void {
     this.seen = Math.max(this.seen, no)

@@ -56,6 +56,12 @@ export class Questions {
     return asks.length === 1 && asks[0] === outcome ? [] : asks
   }
 
+  /** The entry that would have told of this question was not stored. */
+  unwrite(ask: StepAsk): void {
+    ask.journaled = false
+    this.unwritten.unshift(ask)
+  }
+
   /** Neither under way nor waiting for its retry. */
   *toStart(now: Instant): Iterable<StepAsk | ChildAsk> {
     for (const ask of this.open.values()) if (isNext(ask, now)) yield ask
@@ -75,8 +81,9 @@ export class Questions {
     return false
   }
 
-  nextDue(): Instant | null {
-    let due: Instant | null = null
+  /** The earliest due time of all, `limit` included. */
+  nextDue(limit: Instant | null): Instant | null {
+    let due = limit
     for (const ask of this.open.values()) {
       const at = dueOf(ask)
       if (at !== null && (due === null || at < due)) due = at

@@ -35,6 +35,8 @@ export interface SqlStoreOptions {
   readonly schema: string
   /** false: the schema must be there. */
   readonly migrate?: boolean
+  /** Nobody else can be on this database: workers that are in it have died, however young their lease is. */
+  readonly alone?: boolean
   readonly mailboxMax?: number
   readonly connectMs?: number
 }
@@ -52,6 +54,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   const sql = sqlOf(schema)
   await checkServer(driver, sql, schema, options.connectMs ?? CONNECT_MS)
   if (options.migrate !== false) await migrate(driver, schema)
+  if (options.alone) await driver.query('commit', sql.forgetAll, [])
   return sqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
 }
 

@@ -838,6 +838,7 @@ export const QUERIES = {
   beat: `select alive, now_ms, owned from @schema@.beat_v1($1::uuid, $2::float8)`,
   leave: `select @schema@.leave_v1($1::uuid) as "left"`,
   forget: `delete from @schema@.workers where id = $1::uuid`,
+  forgetAll: `delete from @schema@.workers`,
   reap: `select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8)`,
   reopen: `select @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text) as done`,
   resolve: `select @schema@.resolve_v1($1::uuid, $2::uuid, $3::int, $4::int) as fate`,

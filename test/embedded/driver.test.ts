@@ -236,7 +236,7 @@ describe('inside a transaction', { timeout: 60_000 }, () => {
       ]) {
         expect(await failureOf(attempt)).toMatchObject({
           code: 'INSIDE_TRANSACTION',
-          hint: 'await it after the transaction, or pass { transaction }',
+          hint: 'await it after the transaction',
         })
       }
     })

@@ -170,6 +170,11 @@ export class Clients {
     if (!kernel) return
     for (const row of this.world.memory.runs.values()) {
       if (isFinal(row.status)) continue
+      if (row.inbox - row.taken >= this.world.options.mailboxMax) {
+        const to = { workspace: WORKSPACE, id: row.run.id }
+        kernel.cancel(to, 'its mailbox is full', null).catch((e: unknown) => this.refused(e))
+        continue
+      }
       const wanted = new Set(
         openQuestions(row).waits.flatMap((wait) => wait.meta?.names?.slice(0, 1) ?? []),
       )

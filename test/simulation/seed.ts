@@ -5,6 +5,7 @@ import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
 import { Clients } from './clients.js'
 import { type Options, optionsOf } from './options.js'
+import { replayed } from './replay-check.js'
 import { type Switches, World } from './world.js'
 
 export interface Verdict {
@@ -23,6 +24,8 @@ export interface Verdict {
 const EVENTS_MAX = 60_000
 /** Everything is over so long after the faults: leases, retries, crash limits, and time to spare. */
 const HEAL_MS = 150_000
+/** Runs of each world whose journals are driven again. */
+const REPLAYS = 8
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
   const options = optionsOf(seed)
@@ -91,5 +94,8 @@ async function settle(world: World, clients: Clients): Promise<void> {
   }
   // Leases of the dead run out, and what they had to say is inherited.
   await scheduler.run(scheduler.now + 6_000, () => false, EVENTS_MAX)
-  if (!scheduler.failure) checkEnd(world, clients)
+  if (scheduler.failure) return
+  checkEnd(world, clients)
+  const difference = await replayed([...world.memory.runs.values()].slice(0, REPLAYS))
+  if (difference) scheduler.fail('invariant 25', difference)
 }

@@ -17,6 +17,12 @@ export function asDriverError(error: unknown): DriverError {
   return new DriverError(text, 'XX000', false, { cause: error })
 }
 
+/** User code sees what its client would throw, with the SQLSTATE as `code`; only a lost connection is ours to name. */
+export function asUserSees(error: unknown): unknown {
+  const { cause, connection } = asDriverError(error)
+  return !connection && cause instanceof Error ? cause : error
+}
+
 export const closedError = (): DriverError =>
   new DriverError('The embedded database is closed.', '08003', true)
 

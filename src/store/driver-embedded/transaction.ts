@@ -3,7 +3,7 @@
 import { TRANSACTION_MS } from '../../model/limits.js'
 import type { DriverError, DriverTransaction, Row, SqlValue } from '../driver.js'
 import type { Connection } from './connection.js'
-import { abortedError, endedBySqlError, endedError, overLimitError } from './failure.js'
+import { abortedError, asUserSees, endedBySqlError, endedError, overLimitError } from './failure.js'
 import { runInside } from './inside.js'
 import { ENGINE_OPTIONS, prepared, userOptions } from './values.js'
 
@@ -49,7 +49,10 @@ export class EmbeddedTransaction implements DriverTransaction {
   query(sql: string, params: readonly unknown[] = []): Promise<Answer> {
     return this.#serial(async () => {
       await this.#check()
-      const result = await this.#connection.query(sql, params.map(prepared), userOptions())
+      const asked = this.#connection.query(sql, params.map(prepared), userOptions())
+      const result = await asked.catch((error: unknown) => {
+        throw asUserSees(error)
+      })
       if (!this.#connection.isInTransaction()) {
         await this.#end(endedBySqlError(), 'rollback')
         throw endedBySqlError()

@@ -1,0 +1,135 @@
+// One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
+
+import * as engine from '../../src/engine/errors.js'
+import { createEngine, duration, workflow } from '../../src/index.js'
+import { parse } from '../../src/authoring/schema.js'
+import type { TurnDelta, Worker } from '../../src/kernel/store.js'
+import * as errors from '../../src/model/errors.js'
+import { checkOptions, type ErrorCode, PerdureError } from '../../src/model/errors.js'
+import type { Driver } from '../../src/store/driver.js'
+import { migrate } from '../../src/store/migrate.js'
+import { openStepTransaction } from '../../src/store/step-transaction.js'
+import { sqlOf } from '../../src/store/sql.js'
+import { waitFor } from '../../src/authoring/function/wait.js'
+
+const schema = {
+  '~standard': {
+    version: 1,
+    vendor: 'example',
+    validate: () => ({ issues: [{ message: 'must be positive', path: ['amount'] }] }),
+  },
+} as const
+
+const newerDatabase = {
+  description: 'postgresql://db:5432/app',
+  query: async () => [{ standby: false, migrated: true, number: 99 }],
+} as unknown as Driver
+
+async function endedTransaction() {
+  const fence = { uid: UID, owner: UID, epoch: 1, seq: 1 }
+  const delta = { kind: 'turn', fence, notBefore: null, entries: [], taken: [], starts: [] }
+  const next = { messages: [], next: { kind: 'go' } }
+  const by = { id: UID, build: 'b', leaseMs: 1, definitions: [] } as unknown as Worker
+  let statements = 0
+  const transaction = {
+    query: async () => {
+      statements += 1
+      if (statements > 1) throw Object.assign(new Error('ended'), { code: 'PD001' })
+      return { rows: [{ xact: '1' }], rowCount: 1 }
+    },
+    commit: async () => {},
+    rollback: async () => {},
+  }
+  const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1 }
+  const step = await openStepTransaction(opened)
+  return step.close({ ...delta, ...next } as unknown as TurnDelta)
+}
+const UID = '01a1e11a-7a4e-74ce-981f-2d11f382304b'
+
+/** A wait whose answer is that nobody has sent anything. */
+function lateWait() {
+  const turn = { receive: async () => null }
+  return waitFor({ turn } as never, 'approval', { timeout: '24h' })
+}
+
+const EXAMPLES: Record<ErrorCode, () => unknown> = {
+  WORKFLOW_FAILED: () =>
+    engine.endedBadly('o-1', 'failed', 'card network down', new Error('card network down')),
+  WORKFLOW_CANCELLED: () => engine.endedBadly('o-1', 'cancelled', 'refused by ada', undefined),
+  WORKFLOW_TIMED_OUT: () =>
+    engine.endedBadly('o-1', 'timed_out', errors.workflowTimedOut('o-1', 60_000).message, undefined),
+  STEP_TIMED_OUT: () => errors.stepTimedOut('charge', 5_000, 'o-1'),
+  WAIT_TIMED_OUT: lateWait,
+  RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
+  RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),
+  RUN_NOT_RETRYABLE: () => errors.runNotRetryable('o-1', 'completed'),
+  ATTEMPT_CHANGED: () => errors.attemptChanged('o-1', 1, 2),
+  ID_INVALID: () => errors.idInvalid('order 1'),
+  ID_TAKEN: () => errors.idTaken('o-1', 'order', 'order'),
+  NAME_INVALID: () => errors.nameInvalid('workflow', '1st order'),
+  SCHEMA_NAME_INVALID: () => engine.schemaNameInvalid('My-Schema'),
+  OPTION_UNKNOWN: () => checkOptions({ retires: 3 }, 'wf.do("charge")', ['retry', 'retries']),
+  OPTION_INVALID: () =>
+    errors.optionInvalid('priority', 'engine.start("order")', 11, 'a whole number from 0 to 9'),
+  INPUT_INVALID: () => parse(schema, {}, 'INPUT_INVALID', 'The input of workflow "order"'),
+  PAYLOAD_INVALID: () => parse(schema, {}, 'PAYLOAD_INVALID', 'The payload of signal "approval"'),
+  VALUE_UNSTORABLE: () =>
+    errors.valueUnstorable({
+      where: 'the result of step "charge"',
+      path: '.client.send',
+      found: 'a function',
+    }),
+  VALUE_TOO_LARGE: () =>
+    errors.valueTooLarge({
+      where: 'the result of step "export"',
+      bytes: 3_145_728,
+      bytesMax: 2_097_152,
+      exact: true,
+    }),
+  DURATION_INVALID: () => duration('1.5h' as '1h'),
+  DEFINITION_UNKNOWN: () => engine.targetUnknown('start', undefined),
+  DEFINITION_INVALID: () => {
+    const order = workflow('order', async () => {})
+    return createEngine({ database: 'memory:', workflows: [order, order] })
+  },
+  DIVERGED: () =>
+    errors.diverged('o-1', 'order', {
+      position: 2,
+      recorded: 'step "charge" (inline)',
+      found: 'step "reserve" (inline)',
+    }),
+  FOREIGN_AWAIT: () => errors.foreignAwait('o-1', 'order'),
+  HISTORY_TOO_LONG: () => errors.historyTooLong('o-1', 50_000),
+  WORKER_CRASHED: () => errors.workerCrashed('o-1', 5),
+  LEASE_LOST: () => errors.leaseLost('o-1'),
+  MAILBOX_FULL: () => errors.mailboxFull('o-1'),
+  OUTCOME_UNKNOWN: () => errors.outcomeUnknown('o-1'),
+  OVERLOADED: () => errors.overloaded(),
+  INSIDE_TRANSACTION: () => engine.insideTransactionError('start'),
+  TRANSACTION_INVALID: endedTransaction,
+  PEER_MISSING: () => engine.peerMissing('pg', 'A PostgreSQL database', undefined),
+  DATABASE_UNAVAILABLE: () =>
+    createEngine({ database: 'postgres://app:secret@127.0.0.1:1/app', worker: false }),
+  DATABASE_NEWER: () => migrate(newerDatabase, 'perdure'),
+  DATABASE_VERSION: () => errors.databaseVersion('.perdure/data', '17', 18),
+  DATABASE_LOCKED: () =>
+    errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
+  EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
+  ENGINE_CLOSED: () => errors.engineClosed(),
+}
+
+/** As people see it: what happened, and what to do next. */
+export async function exampleOf(code: ErrorCode): Promise<string> {
+  const error = await made(EXAMPLES[code])
+  if (!PerdureError.is(error, code)) throw new Error(`${code}: made ${String(error)} instead`)
+  const newest = /this version knows \d+/
+  return `${error.message.replace(newest, 'this version knows 3')} [${code}]\n  next: ${error.hint}`
+}
+
+async function made(make: () => unknown): Promise<unknown> {
+  try {
+    return await make()
+  } catch (error) {
+    return error
+  }
+}
