@@ -9,6 +9,8 @@ export const RECORD = 'record'
 
 /** User code under way. */
 export interface Running {
+  /** Its transaction has the only connection, or waits for it. */
+  readonly transacting: boolean
   /** Raises its AbortSignal; its result still counts. */
   abort(reason: Error): void
   /** Takes away its right to write. */

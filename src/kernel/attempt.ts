@@ -38,6 +38,8 @@ export interface AttemptTimes {
 
 export interface AttemptDeps {
   readonly clock: Clock
+  /** Of the store. */
+  readonly oneConnection: boolean
   readonly fault: Ports['fault']
   readonly open: (limitMs: number) => Promise<StepTransaction>
 }
@@ -57,6 +59,7 @@ export class RunningAttempt implements AttemptTimes, Running {
   private offTimer: (() => void) | null = null
   private transaction: StepTransaction | null = null
   private over = false
+  private opened = false
   private conflict = false
 
   constructor(run: RunFacts, ask: StepAsk, deps: AttemptDeps, finished: (end: AttemptEnd) => void) {
@@ -76,6 +79,11 @@ export class RunningAttempt implements AttemptTimes, Running {
       (effect) => this.completed(effect),
       (error: unknown) => this.failed(error),
     )
+  }
+
+  /** Its transaction has the only connection, or waits for it. */
+  get transacting(): boolean {
+    return this.deps.oneConnection && this.opened && !this.over
   }
 
   /** Raises the AbortSignal; the code may still finish, and its result still counts. */
@@ -118,6 +126,7 @@ export class RunningAttempt implements AttemptTimes, Running {
     work: (sql: Transaction) => Promise<T>,
   ): Promise<T> {
     this.deps.fault('transaction.open')
+    this.opened = true
     const transaction = await this.deps.open(limitMs)
     this.deps.fault('transaction.opened')
     if (this.over) {

@@ -335,7 +335,7 @@ export class Frame implements Answerer, HeldRun {
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
     const next = nextOf(this, this.end)
-    if (next.kind === 'go' && !this.out.waiting) return null
+    if (next.kind === 'go' && (!this.out.waiting || this.questions.transacting())) return null
     return this.send(next)
   }
 

@@ -81,6 +81,14 @@ export class Questions {
     return false
   }
 
+  /** A transaction has the only connection: a delta sent now would wait for it, and its closing for the delta. */
+  transacting(): boolean {
+    for (const ask of this.open.values()) {
+      if (ask.kind === 'step' && ask.running?.transacting) return true
+    }
+    return false
+  }
+
   /** The earliest due time of all, `limit` included. */
   nextDue(limit: Instant | null): Instant | null {
     let due = limit

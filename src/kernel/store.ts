@@ -110,6 +110,8 @@ export interface Store {
   delivered(feedIds: readonly number[]): Promise<void>
 
   readonly read: RunReader
+  /** True: there is one connection, so an open step transaction holds up every other call. */
+  readonly oneConnection?: boolean
   close(): Promise<void>
 }
 

@@ -291,6 +291,7 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        oneConnection: store.oneConnection ?? false,
         fault: (point) => ports.fault(point),
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },

@@ -193,6 +193,7 @@ function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
     },
 
     read: sqlReader(driver, sql),
+    oneConnection: driver.kind === 'embedded',
     close: () => driver.close(),
   }
 }
