@@ -57,7 +57,7 @@ export async function viewOf(core: Core, workspace: string, id: unknown): Promis
 export async function infoOf(core: Core, view: RunView): Promise<RunInfo> {
   const { read } = core.kernel
   const [live, children, attempt] = await Promise.all([
-    isDueForCode(view, Date.now()) ? read.liveDefinitions() : null,
+    isDueForCode(view, core.kernel.now()) ? read.liveDefinitions() : null,
     view.reason === 'child' ? read.openChildren(view.uid) : [],
     failedAttempt(core, view),
   ])
@@ -88,7 +88,7 @@ export function list(core: Core, workspace: string | null, filter: unknown): Pag
   const load = async (after: string | null): Promise<Page<RunInfo>> => {
     beforeRead(core)
     const views = await core.kernel.read.list({ ...base, ...page, after: after as Uid | null })
-    const now = Date.now()
+    const now = core.kernel.now()
     const due = views.some((view) => isDueForCode(view, now))
     const live = due ? await core.kernel.read.liveDefinitions() : []
     const info = (view: RunView) => {
@@ -182,5 +182,5 @@ export async function explainRun(core: Core, view: RunView): Promise<Explanation
     view.reason === 'child' ? read.openChildren(view.uid) : [],
     view.finishedAt === null ? read.liveDefinitions() : [],
   ])
-  return explain({ view, entries, children, live, now: Date.now() })
+  return explain({ view, entries, children, live, now: core.kernel.now() })
 }

@@ -13,6 +13,7 @@ export class Anchor {
   private readonly clock: Clock
   private best = Number.NEGATIVE_INFINITY
   private next = Number.NEGATIVE_INFINITY
+  private last = Number.NEGATIVE_INFINITY
   private since = 0
 
   constructor(clock: Clock) {
@@ -22,6 +23,7 @@ export class Anchor {
   heard(now: Instant): void {
     const local = this.clock.monotonic()
     const offset = now - local
+    this.last = offset
     if (local - this.since > FORGET_AFTER_MS) {
       this.since = local
       this.best = Math.max(this.next, offset)
@@ -29,6 +31,12 @@ export class Anchor {
     }
     this.next = Math.max(this.next, offset)
     this.best = Math.max(this.best, offset)
+  }
+
+  /** The database says that we are ahead of it: only what it said last counts. */
+  ahead(): void {
+    this.best = this.last
+    this.next = this.last
   }
 
   now(): Instant {

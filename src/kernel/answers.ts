@@ -5,7 +5,7 @@ import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
-import type { Ask, StepAsk } from './asks.js'
+import type { Ask, RecordAsk, StepAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Outcome } from './look.js'
 import type { Clock, Random } from './ports.js'
@@ -32,6 +32,12 @@ export function askEntry(ask: Ask): NewEntry {
     default:
       return { ...base, kind: 'step.asked', meta: ask.target ? { target: ask.target } : null }
   }
+}
+
+/** A fact that the body brings itself: its answer is there when it is asked for. */
+export function recordOutcome(ask: RecordAsk): Outcome {
+  const { value: payload } = ask.effect
+  return { ask, kind: 'record', attempt: 0, payload, meta: null, final: true }
 }
 
 export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {

@@ -2,7 +2,7 @@
 
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Program } from '../model/program.js'
-import type { Entry, Stored, StoredReason } from '../model/run.js'
+import type { Entry, Instant, Stored, StoredReason } from '../model/run.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Ports } from './ports.js'
@@ -65,6 +65,8 @@ export interface Kernel {
   /** After commit only; at least once somewhere, also across a crash. */
   on(listener: (event: KernelEvent) => unknown): () => void
   readonly read: RunReader
+  /** The database's time, as far as this process knows it. */
+  now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
   close(): Promise<void>
 }

@@ -3,7 +3,17 @@
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js'
 import type { Instant, Message, Stored } from '../model/run.js'
-import type { RunningAttempt } from './attempt.js'
+
+/** The target that tells a record from a step where its question has an entry of its own. */
+export const RECORD = 'record'
+
+/** User code under way. */
+export interface Running {
+  /** Raises its AbortSignal; its result still counts. */
+  abort(reason: Error): void
+  /** Takes away its right to write. */
+  giveUp(reason: Error): void
+}
 
 interface AskBase {
   readonly name: string
@@ -26,7 +36,7 @@ export interface StepAsk extends AskBase {
   attempts: number
   retryAt: Instant | null
   manual: boolean
-  running: RunningAttempt | null
+  running: Running | null
   /** When the attempt under way began. */
   startedAt: Instant
 }

@@ -14,9 +14,9 @@ import { leaseLost, stepTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
-import type { StepAsk } from './asks.js'
+import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
-import type { Clock } from './ports.js'
+import type { Clock, Ports } from './ports.js'
 import type { StepTransaction } from './store.js'
 
 export type AttemptEnd =
@@ -38,13 +38,14 @@ export interface AttemptTimes {
 
 export interface AttemptDeps {
   readonly clock: Clock
+  readonly fault: Ports['fault']
   readonly open: (limitMs: number) => Promise<StepTransaction>
 }
 
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
 
-export class RunningAttempt implements AttemptTimes {
+export class RunningAttempt implements AttemptTimes, Running {
   readonly number: number
   readonly startedAt: number
   private readonly run: RunFacts
@@ -116,7 +117,9 @@ export class RunningAttempt implements AttemptTimes {
     limitMs: number,
     work: (sql: Transaction) => Promise<T>,
   ): Promise<T> {
+    this.deps.fault('transaction.open')
     const transaction = await this.deps.open(limitMs)
+    this.deps.fault('transaction.opened')
     if (this.over) {
       await transaction.rollback()
       throw leaseLost(this.run.id)
@@ -169,8 +172,11 @@ export class RunningAttempt implements AttemptTimes {
   }
 
   private async rollback(): Promise<void> {
+    if (!this.transaction) return
     try {
-      await this.transaction?.rollback()
+      this.deps.fault('rollback.before')
+      await this.transaction.rollback()
+      this.deps.fault('rollback.after')
     } catch {
       // The connection is gone, and with it the transaction.
     }

@@ -77,13 +77,15 @@ export class Claimer {
       try {
         const suspects = deps.suspectsRunning() > 0 ? 0 : 1
         deps.ports.fault('claim.before')
-        const { now, claimed, nextDueAt } = await deps.store.claim(deps.worker(), places, suspects)
+        const by = deps.worker()
+        const { now, claimed, nextDueAt } = await deps.store.claim(by, places, suspects)
         deps.ports.fault('claim.after')
         deps.heard(now)
         deps.unpromise(places)
         if (this.closed) return
         this.full = claimed.length >= places
-        deps.take(claimed)
+        // What an incarnation that is over has claimed belongs to others by now.
+        if (by === deps.worker()) deps.take(claimed)
         if (claimed.length > 0) this.poked = true
         if (nextDueAt !== null) waitMs = Math.min(waitMs, Math.max(0, nextDueAt - deps.now()))
       } catch {

@@ -14,6 +14,7 @@ import type { Uid } from '../model/ids.js'
 import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
+import type { RunName } from './events.js'
 import type { Ports } from './ports.js'
 import type {
   Answer,
@@ -31,13 +32,15 @@ import { StoreRefused, StoreUnavailable } from './store.js'
 interface Item {
   readonly delta: Delta
   readonly bytes: number
+  /** An earlier sending may have stored it: busy is no answer to that. */
+  readonly resent?: boolean
   answered(answer: Answer, committed: Committed): void
   refused(error: StoreRefused): void
 }
 
 /** A run that says what it has to say when it is asked. */
 export interface Speaker {
-  readonly run: { readonly uid: Uid }
+  readonly run: RunName
   takeDelta(): TurnDelta | null
 }
 
@@ -52,9 +55,13 @@ export interface CommitterDeps {
   feed(): boolean
   /** Lets the deltas of this batch take the runs that they make runnable. */
   grant(delta: Delta): Delta
+  /** It will never be stored: the places that it was granted are free. */
+  ungrant(delta: Delta): void
   /** Before the answers are told, in the order of the commit. */
-  committed(deltas: readonly Delta[], committed: Committed): void
-  turnAnswered(delta: TurnDelta, answer: Answer): void
+  committed(deltas: readonly Delta[], committed: Committed, by: Worker): void
+  turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
+  /** Listeners hear of these entries. */
+  tell(delta: TurnDelta, run: RunName): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -127,7 +134,8 @@ export class Committer {
       if (batch.length === 0) break
       this.inFlight += 1
       for (const item of batch) this.engage(item.delta, true)
-      this.sendBatch(batch, false, RETRY_MIN_MS)
+      const resent = batch.some((item) => item.resent)
+      this.sendBatch(batch, resent, RETRY_MIN_MS)
     }
   }
 
@@ -141,12 +149,17 @@ export class Committer {
       batch.push(item)
       bytes += item.bytes
     }
+    // A frame that is gone may still have a delta here: two of one run are never in flight.
+    const waiting = new Set(
+      this.again.map(({ delta }) => (delta.kind === 'turn' ? delta.fence.uid : null)),
+    )
     for (const uid of [...this.speakers.keys()]) {
       if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
-      if (this.engaged.has(uid)) continue
-      const delta = this.speakers.get(uid)?.takeDelta()
+      if (this.engaged.has(uid) || waiting.has(uid)) continue
+      const speaker = this.speakers.get(uid)
+      const delta = speaker?.takeDelta()
       this.speakers.delete(uid)
-      if (delta) add(this.turnItem(delta))
+      if (speaker && delta) add(this.turnItem(delta, speaker.run))
     }
     for (const queue of [this.again, this.messages, this.starts]) {
       let taken = 0
@@ -160,12 +173,13 @@ export class Committer {
     return batch
   }
 
-  private turnItem(taken: TurnDelta): Item {
+  private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
+    if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
     return {
       delta,
       bytes: bytesOf(delta),
-      answered: (answer) => this.deps.turnAnswered(delta, answer),
+      answered: (answer) => this.deps.turnAnswered(delta, answer, run),
       refused: (error) => this.deps.turnRefused(delta, error),
     }
   }
@@ -185,10 +199,11 @@ export class Committer {
     counters['commit.deltas'] += deltas.length
     if (resent) counters['commit.resent'] += 1
     ports.fault('commit.before')
-    store.commit(this.deps.worker(), deltas, { resent, feed: this.deps.feed() }).then(
+    const by = this.deps.worker()
+    store.commit(by, deltas, { resent, feed: this.deps.feed() }).then(
       (committed) => {
         ports.fault('commit.after')
-        this.answered(batch, committed)
+        this.answered(batch, committed, { by, resent })
       },
       (error: unknown) => {
         if (error instanceof StoreRefused) return this.halve(batch, error)
@@ -204,16 +219,18 @@ export class Committer {
     )
   }
 
-  private answered(batch: readonly Item[], committed: Committed): void {
-    this.deps.committed(
-      batch.map((item) => item.delta),
-      committed,
-    )
+  private answered(
+    batch: readonly Item[],
+    committed: Committed,
+    { by, resent }: { readonly by: Worker; readonly resent: boolean },
+  ): void {
+    const deltas = batch.map((item) => item.delta)
+    this.deps.committed(deltas, committed, by)
     for (const [i, item] of batch.entries()) {
       const answer = committed.answers[i]
       if (!answer) continue
       this.count(answer)
-      if (answer.kind === 'busy') this.again.push(item)
+      if (answer.kind === 'busy') this.again.push({ ...item, resent })
       else item.answered(answer, committed)
     }
     this.done(batch)
@@ -228,6 +245,7 @@ export class Committer {
   private halve(batch: readonly Item[], error: StoreRefused): void {
     const [only] = batch
     if (batch.length === 1 && only) {
+      this.deps.ungrant(only.delta)
       only.refused(error)
       return this.done(batch)
     }
@@ -243,7 +261,8 @@ export class Committer {
       const uid = item.delta.kind === 'turn' ? item.delta.fence.uid : ('' as Uid)
       return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
     })
-    this.answered(batch, { now: 0, answers, claimed: [], feedId: null })
+    const sent = { by: this.deps.worker(), resent: false }
+    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, sent)
   }
 
   private done(batch: readonly Item[]): void {

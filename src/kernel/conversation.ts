@@ -35,6 +35,8 @@ export interface Answerer {
   recalled(asks: readonly Ask[]): void
   /** The question that a recorded answer belongs to. */
   answeredBefore(entry: Entry): Ask | null
+  /** Every recorded answer has been given: open records are made now. */
+  historyIsOver(): void
   /** The body is quiet and its history is behind it: these are its new questions. */
   quiet(asked: readonly Ask[]): void
   diverged(difference: Difference): void
@@ -194,6 +196,7 @@ export class Conversation {
         )
       case 'live':
         this.frame.recalled(step.recalled)
+        this.frame.historyIsOver()
         return this.goLive(step.fresh)
       case 'answer': {
         this.frame.recalled(step.recalled)

@@ -1,7 +1,7 @@
 // Does the body still ask what is recorded? Pure.
 
 import { shownName } from '../model/ids.js'
-import type { Ask } from './asks.js'
+import { type Ask, RECORD } from './asks.js'
 import type { RecordedAsk, Window } from './replay.js'
 
 export type Match =
@@ -56,12 +56,14 @@ const WORD = {
   record: 'record',
 } as const
 
+const targetText = (target: string | null) => (target && target !== RECORD ? ` (${target})` : '')
+
 export function recordedText(ask: RecordedAsk): string {
-  const target = ask.target ? ` (${ask.target})` : ''
+  const target = targetText(ask.target)
   return `${WORD[ask.kind]} ${recordedName(ask.name, ask.occurrence)}${target}`
 }
 
 function askText(ask: Ask): string {
-  const target = ask.target ? ` (${ask.target})` : ''
+  const target = targetText(ask.target)
   return `${WORD[ask.kind]} ${recordedName(ask.name, ask.occurrence)}${target}`
 }

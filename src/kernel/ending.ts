@@ -14,7 +14,7 @@ import type {
   Stored,
 } from '../model/run.js'
 import type { BodyEnd } from './conversation.js'
-import type { Frame } from './frame.js'
+import type { HeldRun } from './held-run.js'
 import type { TurnDelta } from './store.js'
 
 export type StopCause =
@@ -39,14 +39,14 @@ export function endOf(end: BodyEnd): End {
 }
 
 /** A cancel that has been accepted comes before a deadline that has passed. */
-export function reasonToStop(frame: Frame): StopCause | null {
+export function reasonToStop(frame: HeldRun): StopCause | null {
   const { cancel } = frame.mail
   const { deadlineAt } = frame.run
   if (cancel) {
     const reason = cancel.meta?.reason ?? ''
     return { kind: 'cancel', reason, inside: false, message: cancel }
   }
-  return deadlineAt !== null && frame.clock() >= deadlineAt
+  return deadlineAt !== null && frame.deps.now() >= deadlineAt
     ? { kind: 'deadline', deadlineAt }
     : null
 }
@@ -123,7 +123,7 @@ function stopEntry(
 
 /** Open children are told to stop, the parent hears of the end: in the commit that ends the run. */
 export function endMessages(
-  frame: Frame,
+  frame: HeldRun,
   entry: NewEntry,
   status: FinalStatus,
 ): TurnDelta['messages'] {
@@ -147,7 +147,7 @@ export function endMessages(
 }
 
 /** From the open questions; of a run whose body was not driven, from its journal. */
-function openChildren(frame: Frame): readonly Uid[] {
+function openChildren(frame: HeldRun): readonly Uid[] {
   if (!frame.body.begun) return frame.body.history.script.openChildren
   return frame.questions.children()
 }

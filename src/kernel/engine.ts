@@ -14,7 +14,7 @@ import {
 } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
-import type { NewEntry, NewMessage } from '../model/run.js'
+import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
 import type {
   Answer,
@@ -90,10 +90,14 @@ class KernelHost implements Kernel {
       throw attemptChanged(to.id, expectedAttempt, view.attempt)
     }
     const chain = await this.failedChain(view)
-    if ((await this.store.reopen(chain)) === 'changed') {
+    const { ports } = this.host.options
+    ports.fault('reopen.before')
+    const answer = await this.store.reopen(chain)
+    ports.fault('reopen.after')
+    if (answer === 'changed') {
       throw attemptChanged(to.id, view.attempt, view.attempt + 1)
     }
-    this.host.reopened()
+    this.host.madeDue()
   }
 
   result(to: Address, signal: AbortSignal | null): Promise<Settled> {
@@ -105,6 +109,10 @@ class KernelHost implements Kernel {
     return this.host.events.on(listener)
   }
 
+  now(): Instant {
+    return this.host.anchor.now()
+  }
+
   close(): Promise<void> {
     this.closed ??= this.shut()
     return this.closed
@@ -112,14 +120,19 @@ class KernelHost implements Kernel {
 
   private async shut(): Promise<void> {
     const { worker } = this.host.lease
+    const { ports } = this.host.options
+    ports.fault('close.before')
     await this.host.close()
     try {
+      ports.fault('leave.before')
       await this.store.leave(worker)
+      ports.fault('leave.after')
     } catch {
       // The database is away: the lease will run out by itself.
     }
-    await this.host.options.ports.hints.close()
+    await ports.hints.close()
     await this.store.close()
+    ports.fault('close.after')
   }
 
   private checkOpen(): void {
@@ -144,8 +157,11 @@ class KernelHost implements Kernel {
     const unknown = new Promise<never>((_, reject) => {
       off = options.ports.clock.after(OUTCOME_UNKNOWN_MS, () => reject(outcomeUnknown(id)))
     })
+    const { ports } = options
     try {
+      ports.fault(delta.kind === 'start' ? 'start.before' : 'message.before')
       const { answer } = await Promise.race([committer.send(delta), unknown])
+      ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
       return answer
     } catch (error) {
       throw error instanceof StoreRefused ? valueRefused(id, error.sqlState) : error
@@ -159,16 +175,23 @@ class KernelHost implements Kernel {
     const chain: { uid: Uid; attempt: number; entry: NewEntry; due: boolean }[] = []
     for (let view: RunView | null = top; view; ) {
       const { meta } = view.end ?? {}
-      const entry = this.reopenedEntry(view, meta?.name, meta?.occurrence)
       const child: RunView | null = await this.failedChild(view, meta?.name, meta?.occurrence)
+      const entry = this.reopenedEntry(view, child, meta?.name, meta?.occurrence)
       chain.unshift({ uid: view.uid, attempt: view.attempt, entry, due: child === null })
       view = child
     }
     return chain
   }
 
-  private reopenedEntry(view: RunView, name?: string, occurrence?: number): NewEntry {
-    const meta = name === undefined || occurrence === undefined ? null : { name, occurrence }
+  private reopenedEntry(
+    view: RunView,
+    child: RunView | null,
+    name?: string,
+    occurrence?: number,
+  ): NewEntry {
+    const reopened = child ? { uid: child.uid } : {}
+    const meta =
+      name === undefined || occurrence === undefined ? null : { name, occurrence, ...reopened }
     const attempt = view.attempt + 1
     const at = this.host.anchor.now()
     return { kind: 'run.reopened', name: '', occurrence: 0, attempt, at, meta, payload: null }

@@ -6,7 +6,7 @@ import type { KernelEvent } from './api.js'
 import type { Ports } from './ports.js'
 import type { FeedEntry, Store } from './store.js'
 
-type RunName = KernelEvent['run']
+export type RunName = KernelEvent['run']
 
 export class Events {
   private readonly listeners = new Set<(event: KernelEvent) => unknown>()
@@ -68,7 +68,9 @@ export class Events {
     if (ids.length === 0) return
     this.delivered = []
     try {
+      this.ports.fault('delivered.before')
       await this.store.delivered(ids)
+      this.ports.fault('delivered.after')
     } catch {
       this.delivered.push(...ids)
     }

@@ -11,11 +11,13 @@ import type { Message, RunFacts } from '../model/run.js'
 import type { StopCause } from './ending.js'
 import type { Events } from './events.js'
 import { Frame } from './frame.js'
-import type { FrameDeps } from './frame-deps.js'
 import type { Frames } from './frames.js'
+import type { HolderDeps } from './held-run.js'
 import type { Claimed, Fence, Loaded, NewRun, Store } from './store.js'
 
 const LOAD_AGAIN_MS = 50
+/** An answer later than so many adoptions is not expected. */
+const ADOPTED_MAX = 1_000
 
 interface Wanted {
   readonly fence: Fence
@@ -27,17 +29,18 @@ interface Wanted {
 }
 
 export class Executor {
-  /** Ours, and not yet in a frame. */
-  readonly loading = new Map<Uid, Claimed>()
+  readonly loading: Map<Uid, Claimed>
   private readonly store: Store
   private readonly frames: Frames
   private readonly events: Events
-  private readonly deps: FrameDeps
+  private readonly deps: HolderDeps
   private readonly programs: ReadonlyMap<string, Program>
+  /** Runs that were taken before the answer that gave them to us: it may still come. */
+  private readonly adopted = new Map<Uid, number>()
   private wanted: Wanted[] = []
 
   constructor(
-    deps: FrameDeps,
+    deps: HolderDeps,
     more: {
       readonly store: Store
       readonly frames: Frames
@@ -48,6 +51,7 @@ export class Executor {
     this.deps = deps
     this.store = more.store
     this.frames = more.frames
+    this.loading = more.frames.loading
     this.events = more.events
     this.programs = more.programs
   }
@@ -55,6 +59,7 @@ export class Executor {
   /** A run that was started already claimed: everything about it is known. */
   begin(run: NewRun, now: number): void {
     if (this.frames.active.has(run.uid) || this.loading.has(run.uid)) return
+    if (this.isAdopted(run.uid, 1)) return
     const { uid, id, workspace, definition, version, input, order, tags, parent } = run
     const deadlineAt = run.timeoutMs === null ? null : now + run.timeoutMs
     const names = { uid, id, workspace, definition, version, tags }
@@ -67,24 +72,41 @@ export class Executor {
     frame.body.begin()
   }
 
-  /** Runs that were claimed. `inHand`: messages of theirs that this process has sent itself. */
+  /** Runs that an answer gives to us. `inHand`: messages of theirs that this process has sent itself. */
   take(claimed: readonly Claimed[], inHand?: ReadonlyMap<Uid, readonly Message[]>): void {
     for (const run of claimed) {
-      const known = this.frames.active.get(run.uid)?.epoch ?? this.loading.get(run.uid)?.epoch ?? -1
-      if (known >= run.epoch) continue
-      if (known >= 0) this.forget(run.uid)
-      const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
-      const frame = this.frames.recall(run.uid, run.seq)
-      if (frame) frame.mail.put(inHand?.get(run.uid) ?? [])
-      if (frame && frame.mail.seen >= run.inbox) {
-        this.frames.add(frame)
-        frame.resume(run.epoch)
-        continue
-      }
-      this.loading.set(run.uid, run)
-      const fromSeq = frame ? run.seq : 0
-      this.want({ fence, fromSeq, fromNo: frame?.mail.seen ?? 0, claimed: run, frame })
+      if (this.isAdopted(run.uid, run.epoch)) continue
+      this.takeUp(run, inHand?.get(run.uid))
     }
+  }
+
+  /** A run that is ours although no answer has told us so. */
+  adopt(run: Claimed): void {
+    this.takeUp(run)
+    this.adopted.delete(run.uid)
+    this.adopted.set(run.uid, run.epoch)
+    const [oldest] = this.adopted.keys()
+    if (oldest && this.adopted.size > ADOPTED_MAX) this.adopted.delete(oldest)
+  }
+
+  takeUp(run: Claimed, messages: readonly Message[] = []): void {
+    const known = this.frames.active.get(run.uid)?.epoch ?? this.loading.get(run.uid)?.epoch ?? -1
+    if (known >= run.epoch) return
+    if (known >= 0) this.forget(run.uid)
+    const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
+    const frame = this.frames.recall(run.uid, run.seq)
+    if (frame?.mail.fits(messages)) frame.mail.put(messages)
+    if (frame && frame.mail.seen >= run.inbox) {
+      this.frames.add(frame)
+      return frame.resume(run.epoch)
+    }
+    this.loading.set(run.uid, run)
+    const fromSeq = frame ? run.seq : 0
+    this.want({ fence, fromSeq, fromNo: frame?.mail.seen ?? 0, claimed: run, frame })
+  }
+
+  private isAdopted(uid: Uid, epoch: number): boolean {
+    return (this.adopted.get(uid) ?? -1) >= epoch
   }
 
   /** An active frame is behind its mailbox. */
@@ -151,6 +173,7 @@ export class Executor {
     const program = this.program(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
+    for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)

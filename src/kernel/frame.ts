@@ -1,37 +1,38 @@
 // Frame: a run in memory, and the loop that takes it through one turn after another.
 //
 // Owns:      the open questions of one run, its mailbox, and what it has decided and not stored yet (Outgoing).
-// Talks to:  the body (through its Conversation), attempts of steps (attempt.ts), and its worker through
-//            FrameDeps: it submits itself when it has something to commit, and hears the answer by `answered`.
+// Talks to:  the body (its Conversation), attempts of steps, and the worker that holds it (HolderDeps).
 //
-// Invariants (PROTOCOL S1-10; O1 and O4 are the Conversation's)
+// Invariants (O1 and O4 are the Conversation's)
 //   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.
 //   O3. A function starts only when every outcome delivered before it was asked for is durable.
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
 
-import { diverged, historyTooLong, leaseLost, runFinished } from '../model/errors.js'
-import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
+import { diverged, leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
 import { Alarm } from './alarm.js'
-import { askEntry, outcomeEntry, stepOutcome } from './answers.js'
+import { askEntry, recordOutcome, stepOutcome } from './answers.js'
 import type { Ask, ChildAsk, StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
-import { type Answerer, asFailure, Conversation } from './conversation.js'
+import { type Answerer, Conversation } from './conversation.js'
 import type { Difference } from './divergence.js'
 import { type End, endFact, endMessages, endOf, reasonToStop, type StopCause } from './ending.js'
-import type { FrameDeps, StoredRun } from './frame-deps.js'
+import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
+import { Scribe } from './scribe.js'
 import type { Answer, Next, TurnDelta } from './store.js'
-import { closeTransaction } from './transaction.js'
+import { closeTransaction, rollBack } from './transaction.js'
 
-export class Frame implements Answerer {
-  readonly deps: FrameDeps
+const NEVER = Number.POSITIVE_INFINITY
+
+export class Frame implements Answerer, HeldRun {
+  readonly deps: HolderDeps
   readonly run: RunFacts
   readonly attempt: number
   readonly suspect: boolean
@@ -47,6 +48,7 @@ export class Frame implements Answerer {
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing = false
   private readonly alarm: Alarm
+  private readonly scribe: Scribe
   private readonly ready: Outcome[] = []
   private lookAgain = true
   /** The owner is closing: nothing new starts. */
@@ -55,7 +57,7 @@ export class Frame implements Answerer {
   end: End | null = null
   difference: Difference | null = null
 
-  constructor(deps: FrameDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
+  constructor(deps: HolderDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
     const { ports } = deps
     const journal = stored.journal ?? []
     this.deps = deps
@@ -66,6 +68,7 @@ export class Frame implements Answerer {
     this.out = new Outgoing(stored.seq)
     this.alarm = new Alarm(ports.clock)
     this.body = new Conversation(this, { run, program, journal, ports, alarm: this.alarm })
+    this.scribe = new Scribe(this)
     for (const entry of journal) this.bytes += entry.payload?.length ?? 0
   }
 
@@ -102,12 +105,13 @@ export class Frame implements Answerer {
     return this.end !== null || this.stop !== null
   }
 
+  /** For what is written down: never before the last answer. What is due is decided by the clock itself. */
   clock(): Instant {
     return Math.max(this.deps.now(), this.body.nowAt)
   }
 
   spokeWhileParked(name: string): void {
-    if (this.state === 'parked') this.deps.spokeWhileParked(this, name)
+    if (this.state === 'parked') this.deps.spokeWhileParked(this.run, name)
   }
 
   stopFromInside(reason: string): void {
@@ -115,8 +119,7 @@ export class Frame implements Answerer {
   }
 
   newMark(id: string): void {
-    const facts = { occurrence: 0, attempt: 0, meta: null, payload: null }
-    this.append({ kind: 'mark', name: id, at: this.clock(), ...facts })
+    this.scribe.mark(id)
   }
 
   recalled(asks: readonly Ask[]): void {
@@ -128,19 +131,20 @@ export class Frame implements Answerer {
     return this.questions.remove(entry.name, entry.occurrence)
   }
 
+  historyIsOver(): void {
+    for (const ask of this.questions.all())
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+  }
+
   quiet(asked: readonly Ask[]): void {
     for (const ask of asked) {
       this.questions.add(ask)
       this.lookAgain = true
-      if (ask.kind === 'step') continue
-      if (ask.kind === 'record') {
-        const { value: payload } = ask.effect
-        this.ready.push({ ask, kind: 'record', attempt: 0, payload, meta: null, final: true })
-        continue
-      }
-      this.writeAsks(null)
+      if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
+      if (ask.kind === 'step' || ask.kind === 'record') continue
+      this.scribe.asksBefore(null)
       if (ask.kind === 'child') this.startChild(ask)
-      else this.append(askEntry(ask))
+      else this.scribe.append(askEntry(ask))
     }
     this.pump()
   }
@@ -150,28 +154,29 @@ export class Frame implements Answerer {
     this.difference = difference
     const error = diverged(this.run.id, this.run.definition, difference)
     this.deps.ports.log.error(error.message, { hint: error.hint })
-    this.deps.submit(this)
+    this.deps.submit(this.run.uid)
   }
 
   // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
   pump(): void {
-    if (!this.active || this.closing || this.end) return
-    if (!this.body.live || this.body.settling) return
+    if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
+    // Being parked or given back: what happens now is for the next turn, which may be another worker's.
+    if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
     const outcome = this.ready.shift() ?? this.lookForOutcome()
     if (outcome) return this.deliver(outcome)
     this.startWhatCan()
-    if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this)
+    if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
 
   private lookForOutcome(): Outcome | null {
     if (!this.lookAgain && !this.mail.fresh) return null
-    const outcome = look(this.questions.all(), this.mail, this.clock())
+    const outcome = look(this.questions.all(), this.mail, this.deps.now())
     this.lookAgain = outcome !== null
     this.mail.fresh = false
     return outcome
@@ -200,35 +205,15 @@ export class Frame implements Answerer {
     this.body.answer(ask, entry, this.out.lastSeq)
   }
 
-  /** Writes down an outcome, behind the questions that were asked before it. */
   record(outcome: Outcome): NewEntry {
-    const { ask, message, notBefore } = outcome
-    this.writeAsks(ask)
-    if (message) this.mail.take(message)
-    if (message && !this.deps.defects.has('taken-not-marked')) this.out.takes(message.no)
-    if (notBefore !== undefined && !this.deps.defects.has('early-timer')) this.out.holds(notBefore)
-    const entry = outcomeEntry(outcome, this.clock())
-    this.append(entry)
-    return entry
-  }
-
-  private writeAsks(outcome: Ask | null): void {
-    for (const ask of this.questions.takeUnwritten(outcome)) this.append(askEntry(ask))
-  }
-
-  private append(entry: NewEntry): void {
-    const seq = this.out.append(entry)
-    if (seq < ENTRIES_WARN) return
-    const { id } = this.run
-    if (seq === ENTRIES_WARN) this.deps.ports.log.warn(`Run ${id} has ${seq} journal entries.`)
-    if (seq === ENTRIES_MAX) this.body.ended({ failure: asFailure(historyTooLong(id, seq)) })
+    return this.scribe.outcome(outcome)
   }
 
   // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
 
   private startWhatCan(): void {
     if (this.handingOver || !this.deps.mayStart()) return
-    for (const ask of this.questions.toStart(this.clock())) {
+    for (const ask of this.questions.toStart(this.deps.now())) {
       const durable = this.out.ackedSeq >= ask.afterSeq
       if (ask.kind === 'child') this.startChild(ask)
       else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
@@ -257,35 +242,31 @@ export class Frame implements Answerer {
     const uid = this.deps.newUid()
     ask.uid = uid
     ask.retryAt = null
-    this.append({ ...askEntry(ask), attempt: ask.attempts + 1, at: this.clock() })
-    const run = this.deps.childRun(this, uid, ask.order)
+    this.scribe.child(ask)
+    const run = this.deps.childRun(this.run, uid, ask.order)
     this.out.starting({ kind: 'start', run, claim: false })
   }
 
   /** Nothing runs, nothing is about to, and something is waited for. */
   parkable(): boolean {
     if (!this.body.live || this.body.end || this.stop || this.ready.length > 0) return false
-    return this.questions.onlyWaiting(this.clock())
+    return this.questions.onlyWaiting(this.deps.now())
   }
 
   nextDue(): Instant | null {
-    const { deadlineAt } = this.run
-    const due = this.questions.nextDue()
-    return due === null ? deadlineAt : deadlineAt === null ? due : Math.min(due, deadlineAt)
+    return this.questions.nextDue(this.run.deadlineAt)
   }
 
   /** While the run is ours its due times are armed here; parked, the row has the earliest. */
   private arm(): void {
     this.alarm.silence()
     if (this.questions.size === 0) return this.body.awaitsForeign()
-    const due = this.nextDue() ?? Number.POSITIVE_INFINITY
-    const since = this.questions.unwrittenSince ?? Number.POSITIVE_INFINITY
-    const show = since + this.deps.askShownAfterMs
-    const at = Math.min(due, show)
-    if (at === Number.POSITIVE_INFINITY) return
-    this.alarm.ringIn(at - this.clock(), () => {
+    const show = (this.questions.unwrittenSince ?? NEVER) + this.deps.askShownAfterMs
+    const at = Math.min(this.nextDue() ?? NEVER, show)
+    if (at === NEVER) return
+    this.alarm.ringIn(at - this.deps.now(), () => {
       this.lookAgain = true
-      if (this.clock() >= show) this.writeAsks(null)
+      if (this.deps.now() >= show) this.scribe.asksBefore(null)
       this.pump()
     })
   }
@@ -296,7 +277,7 @@ export class Frame implements Answerer {
   private pumpStop(cause: StopCause): void {
     const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
     for (const outcome of this.ready.splice(0)) {
-      if (outcome.transaction) void outcome.transaction.rollback()
+      if (outcome.transaction) rollBack(outcome.transaction)
       else this.record(outcome)
     }
     if (this.body.abort(error)) {
@@ -311,26 +292,33 @@ export class Frame implements Answerer {
 
   private finish(end: End): void {
     this.alarm.off()
+    this.dropReady()
     this.end = end
     if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
     const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
     if (notBefore !== null) this.out.holds(notBefore)
     if (taken !== null) this.out.takes(taken)
-    this.append(entry)
+    this.scribe.append(entry)
     for (const message of endMessages(this, entry, status)) this.out.sends(message)
-    this.deps.submit(this)
+    this.deps.submit(this.run.uid)
+  }
+
+  /** What has finished and will not be recorded keeps no transaction open. */
+  private dropReady(): void {
+    for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
   }
 
   /** The owner is closing: nothing new starts, and the run is given back when nothing runs. */
   handOver(): void {
     this.handingOver = true
-    this.deps.submit(this)
+    this.deps.submit(this.run.uid)
   }
 
   /** Out of memory: the body never settles, and its `finally` blocks do not run. */
   forget(): void {
     this.state = 'gone'
     this.alarm.off()
+    this.dropReady()
   }
 
   /** Another has the run, or will have: nothing of this frame counts any more. */
@@ -341,17 +329,12 @@ export class Frame implements Answerer {
     this.body.abort(reason)
   }
 
-  /** Raises the AbortSignals because the lease is over by our own clock; results still count. */
-  doubt(): void {
-    this.questions.abort(leaseLost(this.run.id))
-  }
-
   // ── towards the database ──────────────────────────────────────────────────────────────────────────────────
 
   /** What there is to say now; null if nothing, or if the body has not finished reacting. */
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
-    const next = nextOf(this)
+    const next = nextOf(this, this.end)
     if (next.kind === 'go' && !this.out.waiting) return null
     return this.send(next)
   }
@@ -387,10 +370,10 @@ export class Frame implements Answerer {
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stop = null
-      return this.deps.load(this)
+      return this.deps.load(this.run.uid)
     }
     this.lose()
-    this.deps.lost(this, answer.kind === 'early')
+    this.deps.lost(this.run.uid, answer.kind === 'early')
   }
 
   /** The database refuses what is in flight for its content: the run fails with that, and with nothing of it. */
@@ -409,9 +392,10 @@ export class Frame implements Answerer {
       this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
       this.alarm.off()
     }
-    this.deps.committed(this, delta)
+    this.deps.committed(delta)
     if (next.kind !== 'go') return
-    if (inbox > this.mail.seen) this.deps.load(this)
+    if (inbox > this.mail.seen) this.deps.load(this.run.uid)
+    if (this.end) this.deps.submit(this.run.uid)
     this.pump()
   }
 }

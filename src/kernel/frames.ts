@@ -1,8 +1,7 @@
 // The runs that this process has in memory: those it executes, and parked ones it may go on with.
 //
 // Invariants
-//   K1. Active frames plus promised places never exceed the concurrency. (A child that its parent's own commit
-//       starts takes the place that the parent's park gives up.)
+//   K1. Active frames, runs being loaded and promised places never exceed the concurrency.
 //   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay.
 //   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first.
 
@@ -11,9 +10,12 @@ import { FRAME_BYTES_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
+import type { Claimed } from './store.js'
 
 export class Frames {
   readonly active = new Map<Uid, Frame>()
+  /** Ours, and not yet in a frame. */
+  readonly loading = new Map<Uid, Claimed>()
   private readonly names = new Set<string>()
   private readonly kept = new Map<Uid, Frame>()
   private keptBytes = 0
@@ -35,7 +37,7 @@ export class Frames {
   }
 
   get free(): number {
-    return Math.max(0, this.concurrency - this.active.size - this.promised)
+    return Math.max(0, this.concurrency - this.active.size - this.loading.size - this.promised)
   }
 
   get suspects(): number {

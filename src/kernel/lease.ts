@@ -59,11 +59,18 @@ export class Lease {
   }
 
   async join(): Promise<void> {
-    const sentAt = this.deps.ports.clock.monotonic()
-    const { now } = await this.deps.store.join(this.worker)
+    await this.register()
+    this.arm()
+  }
+
+  private async register(): Promise<void> {
+    const { store, ports } = this.deps
+    const sentAt = ports.clock.monotonic()
+    ports.fault('join.before')
+    const { now } = await store.join(this.worker)
+    ports.fault('join.after')
     this.deps.heard(now)
     this.lastBeat = sentAt
-    this.arm()
   }
 
   close(): void {
@@ -116,9 +123,7 @@ export class Lease {
     })
     this.deps.lost()
     this.worker = this.deps.newWorker()
-    const sentAt = this.deps.ports.clock.monotonic()
-    await this.deps.store.join(this.worker)
-    this.lastBeat = sentAt
+    await this.register()
     this.doubtful = false
     this.overdue = false
     this.deps.certain()
@@ -144,7 +149,9 @@ export class Lease {
     const unmoved = [...this.seen]
       .filter(([, seen]) => now - seen.since >= leaseMs / 3)
       .map(([id, seen]) => ({ id, beat: seen.beat }))
+    ports.fault('reap.before')
     const { workers, dead, freed, inherited, inheritedIds } = await store.reap(unmoved)
+    ports.fault('reap.after')
     counters['worker.reaped'] += dead.length
     this.others = workers.length - 1
     const alive = new Set(workers.map((worker) => worker.id))

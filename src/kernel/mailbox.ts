@@ -1,6 +1,7 @@
 // The messages of one run that are in memory and not taken.
 //
-// Invariant M1: `seen` is the highest number whose message has been put in here, never the counter of the row.
+// Invariant M1: `seen` is the highest number whose message has been put in here or is in the journal, never the
+// counter of the row.
 // Numbers come without gaps, so a message above seen + 1 means that others must be loaded first.
 
 import type { Uid } from '../model/ids.js'
@@ -29,6 +30,17 @@ export class Mailbox {
         else this.signals.set(message.name, [message])
       }
     }
+  }
+
+  /** Are these, in order of their numbers, the next ones? If not, others must be loaded first. */
+  fits(messages: readonly Message[]): boolean {
+    const fresh = messages.filter((message) => message.no > this.seen)
+    return fresh.every((message, i) => message.no === this.seen + i + 1)
+  }
+
+  /** The journal has taken the message with this number: it is not loaded any more. */
+  taken(no: number): void {
+    this.seen = Math.max(this.seen, no)
   }
 
   /** The oldest signal with one of these names that is not in `except`. */

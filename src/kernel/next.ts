@@ -1,17 +1,17 @@
 // What becomes of the run's row with the delta that goes out now.
 
-import { endFact } from './ending.js'
-import type { Frame } from './frame.js'
+import { type End, endFact } from './ending.js'
+import type { HeldRun } from './held-run.js'
 import type { Next } from './store.js'
 
-export function nextOf(frame: Frame): Next {
+export function nextOf(frame: HeldRun, end: End | null): Next {
   const { deps, run, questions } = frame
   const { seen } = frame.mail
   if (frame.difference) {
     return { kind: 'park', reason: 'diverged', dueAt: null, seen, divergedBuild: deps.build }
   }
-  if (frame.end) {
-    const { status, stopSeen } = endFact(frame.end, run, frame.clock())
+  if (end) {
+    const { status, stopSeen } = endFact(end, run, frame.clock())
     const ignoresStop = deps.defects.has('end-ignores-stop')
     return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
   }

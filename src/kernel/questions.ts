@@ -2,7 +2,7 @@
 
 import type { Uid } from '../model/ids.js'
 import type { Instant, StoredReason } from '../model/run.js'
-import { type Ask, type ChildAsk, dueOf, type StepAsk } from './asks.js'
+import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
 import { keyOf } from './replay.js'
 
 const REASON = {
@@ -15,8 +15,8 @@ const REASON = {
 
 export class Questions {
   private readonly open = new Map<string, Ask>()
-  /** Steps that were asked for and have no entry yet, in order. */
-  private unwritten: StepAsk[] = []
+  /** Steps and records that were asked for and have no entry yet, in order. */
+  private unwritten: (StepAsk | RecordAsk)[] = []
 
   get size(): number {
     return this.open.size
@@ -28,7 +28,8 @@ export class Questions {
 
   add(ask: Ask): void {
     this.open.set(keyOf(ask.name, ask.occurrence), ask)
-    if (ask.kind === 'step' && !ask.journaled) this.unwritten.push(ask)
+    if (ask.journaled) return
+    if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
   }
 
   remove(name: string, occurrence: number): Ask | null {
@@ -40,19 +41,25 @@ export class Questions {
 
   /** Since when a step runs that nobody has written down. */
   get unwrittenSince(): Instant | null {
-    for (const ask of this.unwritten) if (ask.running) return ask.startedAt
+    for (const ask of this.unwritten) if (ask.kind === 'step' && ask.running) return ask.startedAt
     return null
   }
 
   /**
-   * The questions to write down now, in the order in which they were asked. A step whose `outcome` is written
+   * The questions to write down now, in the order in which they were asked. A step or record whose `outcome` is written
    * next and that is the only one needs no entry of its own (replay.ts).
    */
-  takeUnwritten(outcome: Ask | null): readonly StepAsk[] {
+  takeUnwritten(outcome: Ask | null): readonly (StepAsk | RecordAsk)[] {
     const asks = this.unwritten
     this.unwritten = []
     for (const ask of asks) ask.journaled = true
     return asks.length === 1 && asks[0] === outcome ? [] : asks
+  }
+
+  /** The entry that would have told of this question was not stored. */
+  unwrite(ask: StepAsk): void {
+    ask.journaled = false
+    this.unwritten.unshift(ask)
   }
 
   /** Neither under way nor waiting for its retry. */
@@ -74,8 +81,9 @@ export class Questions {
     return false
   }
 
-  nextDue(): Instant | null {
-    let due: Instant | null = null
+  /** The earliest due time of all, `limit` included. */
+  nextDue(limit: Instant | null): Instant | null {
+    let due = limit
     for (const ask of this.open.values()) {
       const at = dueOf(ask)
       if (at !== null && (due === null || at < due)) due = at

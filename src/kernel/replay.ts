@@ -1,9 +1,9 @@
 // What a stored journal says about the questions of a run, in the form in which a turn needs it. Pure.
 //
-// A journal is asks and outcomes. An outcome of a step that stands without a `step.asked` was asked for directly
-// before it: the only question of its window. The script is the list of windows: what the body must ask, in
-// order, and the outcome that is delivered then. Entries that are no news to the body (a failure that is tried
-// again, a mark) shape the state of their question and are not in the script.
+// A journal is asks and outcomes. An outcome of a step or a record that stands without a `step.asked` was asked
+// for directly before it: the only question of its window. The script is the list of windows: what the body must
+// ask, in order, and the outcome that is delivered then. Entries that are no news to the body (a failure that is
+// tried again, a mark) shape the state of their question and are not in the script.
 //
 // Invariants
 //   R1. Outcomes are delivered in the order of their numbers, one at a time.
@@ -12,6 +12,7 @@
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind, Instant } from '../model/run.js'
+import { RECORD } from './asks.js'
 
 export type AskKind = 'step' | 'timer' | 'wait' | 'child' | 'record'
 
@@ -111,8 +112,9 @@ function newHistory(): AskHistory {
   return { attempts: 0, retryAt: null, manual: false, dueAt: null, childUid: null, seq: 0 }
 }
 
-function recordedAsk(entry: Entry, kind: AskKind): RecordedAsk {
+function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   const target = entry.meta?.target ?? null
+  const kind = asked === 'step' && target === RECORD ? 'record' : asked
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 
@@ -144,7 +146,8 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
 
 /**
  * Re-opening forgets the failure that ended the run and everything that was asked after it; outcomes of questions
- * asked before it stay. A run whose body threw by itself forgets only its end.
+ * asked before it stay. A run whose body threw by itself forgets only its end. Children that were open were told to
+ * stop by that end: they are started anew, except the one that was re-opened with the run.
  */
 function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory>): Entry[] {
   let kept: Entry[] = []
@@ -154,13 +157,19 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
       continue
     }
     kept = kept.filter((e) => e.kind !== 'run.failed')
-    const { name, occurrence } = entry.meta ?? {}
-    if (name === undefined || occurrence === undefined) continue
+    const { name, occurrence, uid } = entry.meta ?? {}
+    if (name === undefined || occurrence === undefined) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
     const key = keyOf(name, occurrence)
     const failedAt = kept.findLastIndex(
       (e) => isFinalFailure(e) && keyOf(e.name, e.occurrence) === key,
     )
-    if (failedAt < 0) continue
+    if (failedAt < 0) {
+      kept = withoutStopped(kept, null)
+      continue
+    }
     const failed = kept[failedAt]
     const before = kept.slice(0, failedAt)
     const askedBefore = new Set(before.map((e) => keyOf(e.name, e.occurrence)))
@@ -181,8 +190,19 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
         payload: null,
       })
     }
+    kept = withoutStopped(kept, uid ?? null)
   }
   return kept
+}
+
+/** The questions of open children stay, the children are forgotten. */
+function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
+  const ended = new Set(kept.flatMap((e) => (e.kind === 'child.ended' ? [e.meta?.uid] : [])))
+  return kept.map((entry) => {
+    const { uid, ...rest } = entry.meta ?? {}
+    const stays = entry.kind !== 'child.started' || ended.has(uid) || uid === reopened
+    return stays ? entry : { ...entry, meta: rest }
+  })
 }
 
 function isFinalFailure(entry: Entry): boolean {

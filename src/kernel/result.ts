@@ -78,7 +78,10 @@ export class Results {
     this.asking = true
     try {
       const tickets = [...this.waiters.values()].map((entry) => entry.at)
-      for (const settled of await this.store.settled(tickets)) this.ended(settled)
+      this.ports.fault('settled.before')
+      const all = await this.store.settled(tickets)
+      this.ports.fault('settled.after')
+      for (const settled of all) this.ended(settled)
     } catch {
       // The database is away; the next question comes.
     }

@@ -298,7 +298,7 @@ export interface StepTransaction {
     params?: readonly unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
   /** Writes the run's delta and commits. Any answer but `done` means it was rolled back. */
-  close(delta: TurnDelta): Promise<Committed>
+  close(delta: TurnDelta, options: { readonly feed: boolean }): Promise<Committed>
   rollback(): Promise<void>
 }
 

@@ -7,7 +7,7 @@
 import { encodeError } from '../model/error-record.js'
 import { Failure } from '../model/program.js'
 import type { NewEntry } from '../model/run.js'
-import type { Frame } from './frame.js'
+import type { HeldRun } from './held-run.js'
 import type { Outcome } from './look.js'
 import type { Parts } from './outgoing.js'
 import { type Committed, type StepTransaction, StoreUnavailable, type TurnDelta } from './store.js'
@@ -15,76 +15,92 @@ import { type Committed, type StepTransaction, StoreUnavailable, type TurnDelta 
 const RESOLVE_AGAIN_MS = 100
 
 export function closeTransaction(
-  frame: Frame,
+  frame: HeldRun,
   outcome: Outcome,
   transaction: StepTransaction,
 ): void {
   const { deps } = frame
   frame.closing = true
+  const { journaled } = outcome.ask
   const entry = frame.record(outcome)
   const delta = frame.send({ kind: 'go' })
-  const closing = { frame, outcome, entry, parts: delta, delta }
+  const closing = { frame, outcome, entry, parts: delta, delta, journaled }
   deps.ports.fault('transaction.close')
-  transaction.close(delta).then(
+  transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),
     (error: unknown) => unknown(closing, error),
   )
 }
 
+/** A connection that is gone has taken its transaction with it. */
+export function rollBack(transaction: StepTransaction): void {
+  transaction.rollback().catch(() => {})
+}
+
 interface Closing {
-  readonly frame: Frame
+  readonly frame: HeldRun
   readonly outcome: Outcome
   readonly entry: NewEntry
   readonly parts: Parts
   readonly delta: TurnDelta
+  /** Its question had an entry before. */
+  readonly journaled: boolean
 }
 
 function closed(closing: Closing, committed: Committed): void {
   const [answer] = committed.answers
   closing.frame.deps.ports.fault('transaction.closed')
-  if (answer?.kind === 'done') return applied(closing, answer.inbox)
+  if (answer?.kind === 'done') return applied(closing, answer.inbox, committed)
   if (answer?.kind === 'busy') return again(closing)
   gone(closing, answer?.kind === 'early')
 }
 
-function applied(closing: Closing, inbox: number): void {
+function applied(closing: Closing, inbox: number, committed: Committed | null): void {
   const { frame, delta, entry, outcome } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
+  frame.deps.closed(delta, committed)
   frame.inFlight = null
   frame.closing = false
   frame.out.stored(delta.entries)
-  frame.deps.committed(frame, delta)
-  if (inbox > frame.mail.seen) frame.deps.load(frame)
+  frame.deps.committed(delta)
+  if (inbox > frame.mail.seen) frame.deps.load(frame.run.uid)
   frame.answer(outcome.ask, entry)
 }
 
 /** Rolled back: everything but the step's outcome is still to be said, and the step runs again, uncounted. */
 function again(closing: Closing): void {
-  const { frame, parts } = closing
-  if (frame.state !== 'active') return
+  if (!closing.frame.active) return
+  takeBack(closing)
+  closing.frame.pump()
+}
+
+/** The outcome was not stored: neither is the question, if it was to stand in the outcome alone. */
+function takeBack({ frame, parts, outcome, journaled }: Closing): void {
+  const { ask } = outcome
   frame.inFlight = null
   frame.closing = false
   frame.out.restore(parts, 1)
-  frame.pump()
+  const isAsked = (entry: NewEntry): boolean =>
+    entry.kind === 'step.asked' && entry.name === ask.name && entry.occurrence === ask.occurrence
+  if (ask.kind === 'step' && !journaled && !parts.entries.some(isAsked))
+    frame.questions.unwrite(ask)
 }
 
 function gone(closing: Closing, reload: boolean): void {
   const { frame } = closing
-  if (frame.state !== 'active') return
+  if (!frame.active) return
   frame.inFlight = null
   frame.closing = false
   frame.lose()
-  frame.deps.lost(frame, reload)
+  frame.deps.lost(frame.run.uid, reload)
 }
 
 function unknown(closing: Closing, error: unknown): void {
-  const { frame, delta, parts, outcome } = closing
-  if (frame.state !== 'active') return
+  const { frame, delta, outcome } = closing
+  if (!frame.active) return
   if (!(error instanceof StoreUnavailable)) {
     // The database has refused the user's writes when they were to become final: the step's own failure.
-    frame.inFlight = null
-    frame.closing = false
-    frame.out.restore(parts, 1)
+    takeBack(closing)
     const failure = new Failure(encodeError(error, `step "${outcome.ask.name}"`))
     const { ask } = outcome
     const attempt = { number: outcome.attempt, startedAt: frame.deps.ports.clock.monotonic() }
@@ -93,9 +109,11 @@ function unknown(closing: Closing, error: unknown): void {
   }
   frame.deps.counters['transaction.resolved'] += 1
   const lastSeq = delta.fence.seq + delta.entries.length
+  frame.deps.ports.fault('resolve.before')
   frame.deps.resolve(delta.fence, lastSeq).then(
     (fate) => {
-      if (fate === 'applied') applied(closing, 0)
+      frame.deps.ports.fault('resolve.after')
+      if (fate === 'applied') applied(closing, 0, null)
       else if (fate === 'absent') again(closing)
       else gone(closing, false)
     },

@@ -2,7 +2,7 @@
 
 import type { ChildOrder, Due, Effect, Failure, StepOrder, Turn, Wish } from '../model/program.js'
 import type { Instant, Message, RunFacts, Stored } from '../model/run.js'
-import type { Ask } from './asks.js'
+import { type Ask, RECORD } from './asks.js'
 
 /** A question before the frame has given it its place. */
 type Question =
@@ -94,7 +94,7 @@ function newAsk(
     case 'record': {
       const { effect } = question
       // biome-ignore format: one line
-      return { kind: 'record', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, effect }
+      return { kind: 'record', name, occurrence, target: RECORD, askedAt, afterSeq, journaled, answer, fail, effect }
     }
   }
 }

@@ -6,12 +6,14 @@ import type { Instant, Message, NewEntry } from '../model/run.js'
 import type { Executor } from './execute.js'
 import type { Frames } from './frames.js'
 import type { Hints } from './ports.js'
-import type { Committed, Delta, NewRun, StartDelta } from './store.js'
+import type { Committed, Delta, NewRun, StartDelta, Worker } from './store.js'
 
 export interface WakeDeps {
   readonly frames: Frames
   readonly executor: Executor
   readonly hints: Hints
+  /** Runs that were given to this incarnation may begin here. */
+  mayBegin(by: Worker): boolean
   /** Other processes are there to be told. */
   others(): boolean
   /** Something may be due for us. */
@@ -28,16 +30,24 @@ export function createdEntry(run: NewRun, at: Instant): NewEntry {
 }
 
 /** To be called when the answers of the batch have been told: a parent that parks in it is kept before it is taken. */
-export function wake(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
+export function wake(
+  deps: WakeDeps,
+  deltas: readonly Delta[],
+  committed: Committed,
+  by: Worker,
+): void {
   const inHand = sent(deltas, committed)
   deliver(deps, inHand)
-  deps.executor.take(committed.claimed, inHand)
+  const mayBegin = deps.mayBegin(by)
+  if (mayBegin) deps.executor.take(committed.claimed, inHand)
   for (const [i, delta] of deltas.entries()) {
     const answer = committed.answers[i]
     if (answer?.kind !== 'done') continue
     for (const start of startsOf(delta)) {
-      if (!answer.repeated) deps.started(start.run, committed.now)
-      if (start.claim) deps.executor.begin(start.run, committed.now)
+      deps.started(start.run, committed.now)
+      // Stored by an earlier sending: if it is still ours, it is adopted.
+      if (answer.repeated || !start.claim || !mayBegin) continue
+      deps.executor.begin(start.run, committed.now)
     }
   }
   hint(deps, deltas, committed)
@@ -48,7 +58,7 @@ function sent(deltas: readonly Delta[], committed: Committed): ReadonlyMap<Uid, 
   const byRun = new Map<Uid, Message[]>()
   for (const [i, delta] of deltas.entries()) {
     const answer = committed.answers[i]
-    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.messageNo === 0) continue
+    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
     const message = { ...delta.message, no: answer.messageNo, at: committed.now }
     byRun.set(answer.uid, [...(byRun.get(answer.uid) ?? []), message])
   }
@@ -60,9 +70,8 @@ function deliver(deps: WakeDeps, inHand: ReadonlyMap<Uid, readonly Message[]>): 
   for (const [uid, messages] of inHand) {
     const frame = deps.frames.active.get(uid)
     if (!frame?.active) continue
-    const [first] = messages
-    if (first && first.no > frame.mail.seen + 1) deps.executor.loadMail(frame)
-    else frame.hear(messages)
+    if (frame.mail.fits(messages)) frame.hear(messages)
+    else deps.executor.loadMail(frame)
   }
 }
 

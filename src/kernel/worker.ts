@@ -2,36 +2,27 @@
 // what becomes due or ours reaches the executor.
 
 import { encodeError } from '../model/error-record.js'
-import { databaseRefused } from '../model/errors.js'
+import { databaseRefused, leaseLost } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { type ChildOrder, Failure, type Program } from '../model/program.js'
-import { isFinal } from '../model/run.js'
+import { isFinal, type RunFacts } from '../model/run.js'
+import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
-import { Events } from './events.js'
+import { Events, type RunName } from './events.js'
 import { Executor } from './execute.js'
-import type { Frame } from './frame.js'
-import type { FrameDeps } from './frame-deps.js'
 import { Frames } from './frames.js'
 import { Grants } from './grants.js'
+import type { HolderDeps } from './held-run.js'
 import { Lease } from './lease.js'
 import type { Hint } from './ports.js'
 import { Results } from './result.js'
-import type {
-  Answer,
-  Claimed,
-  Committed,
-  Delta,
-  NewRun,
-  Owned,
-  TurnDelta,
-  Worker,
-} from './store.js'
+import type { Answer, Committed, Delta, NewRun, TurnDelta, Worker } from './store.js'
 import { Uids } from './uids.js'
 import { createdEntry, type WakeDeps, wake } from './wake.js'
 
@@ -51,86 +42,32 @@ export class WorkerHost {
   private readonly claimer: Claimer
   private readonly executor: Executor
   private readonly grants: Grants
+  private readonly adoption: Adoption
   private readonly wakeDeps: WakeDeps
   private readonly programs: ReadonlyMap<string, Program>
   private readonly offHints: () => void
-  /** Runs that a beat said are ours and that are not here; adopted at the second time. */
-  private strangers = new Map<Uid, Claimed>()
   private closing = false
   private offUpkeep = (): void => {}
 
   constructor(options: KernelOptions) {
     this.options = options
-    const { store, ports, pollMs, leaseMs } = options
+    const { store, ports, pollMs } = options
     this.counters = options.counters ?? newCounters()
     this.defects = options.defects ?? new Set()
-    const { counters, defects } = this
     this.programs = new Map(options.programs.map((program) => [program.name, program]))
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs)
-    this.lease = new Lease({
-      store,
-      ports,
-      counters,
-      leaseMs,
-      pollMs,
-      newWorker: () => this.newWorker(),
-      heard: (now) => this.anchor.heard(now),
-      owned: (owned) => this.reconcile(owned),
-      lost: () => this.loseAll(),
-      overdue: () => {
-        for (const frame of this.frames.active.values()) frame.doubt()
-      },
-      certain: () => {
-        for (const frame of this.frames.active.values()) frame.pump()
-        this.claimer.poke()
-      },
-      inherited: (entries, ids) => this.events.inherited(entries, ids),
-      freed: () => this.claimer.poke(),
-    })
-    this.committer = new Committer({
-      store,
-      ports,
-      counters,
-      defects,
-      connections: COMMIT_CONNECTIONS,
-      worker: () => this.lease.worker,
-      feed: () => this.events.heard,
-      grant: (delta) => this.grants.grant(delta),
-      committed: (deltas, committed) => this.committed(deltas, committed),
-      turnAnswered: (delta, answer) => this.turnAnswered(delta, answer),
-      turnRefused: (delta, error) => {
-        const refused = databaseRefused(delta.fence.uid, error.sqlState)
-        const failure = new Failure(encodeError(refused, 'the run'))
-        this.frames.active.get(delta.fence.uid)?.refused(failure)
-      },
-    })
-    this.claimer = new Claimer(
-      {
-        store,
-        ports,
-        pollMs,
-        worker: () => this.lease.worker,
-        now: () => this.anchor.now(),
-        heard: (now) => this.anchor.heard(now),
-        promisePlaces: (most) => {
-          // Half of what is free: starts and children of this process find a place meanwhile.
-          const places = Math.min(most, Math.ceil(this.frames.free / 2))
-          for (let i = 0; i < places; i += 1) this.frames.promise()
-          return places
-        },
-        unpromise: (count) => this.frames.unpromise(count),
-        mayClaim: () => this.lease.certain && !this.closing,
-        suspectsRunning: () => this.frames.suspects,
-        take: (claimed) => this.executor.take(claimed),
-      },
-      !defects.has('no-poll'),
-    )
+    this.lease = this.makeLease()
+    this.committer = this.makeCommitter()
+    this.claimer = this.makeClaimer()
     const { frames, events, programs } = this
-    this.executor = new Executor(this.frameDeps(), { store, frames, events, programs })
+    this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
+    this.adoption = new Adoption(frames, this.executor, () => {
+      this.counters['worker.adopted'] += 1
+    })
     this.grants = new Grants(frames, {
       versionOf: (definition) => this.versionOf(definition),
       mayTake: () => this.options.worker && !this.closing && this.lease.certain,
@@ -139,6 +76,8 @@ export class WorkerHost {
       frames,
       executor: this.executor,
       hints: ports.hints,
+      // What an incarnation that is over was given belongs to others by now.
+      mayBegin: (by) => !this.closing && by === this.lease.worker,
       others: () => this.lease.others > 0,
       due: () => this.options.worker && this.claimer.poke(),
       started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
@@ -165,7 +104,7 @@ export class WorkerHost {
   }
 
   /** Something was made due past the committer. */
-  reopened(): void {
+  madeDue(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
   }
@@ -177,6 +116,8 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
+    // What has not begun here is free again when this worker leaves.
+    this.frames.loading.clear()
     for (const frame of this.frames.active.values()) frame.handOver()
     await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
@@ -204,18 +145,24 @@ export class WorkerHost {
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
 
   /** Before the answers are told. */
-  private committed(deltas: readonly Delta[], committed: Committed): void {
+  private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
     for (const [i, delta] of deltas.entries()) {
       if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
     }
-    queueMicrotask(() => wake(this.wakeDeps, deltas, committed))
+    queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
   }
 
-  private turnAnswered(delta: TurnDelta, answer: Answer): void {
-    const frame = this.frames.active.get(delta.fence.uid)
-    if (!frame || frame.inFlight?.delta.fence.seq !== delta.fence.seq) return
+  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
+    const { fence, entries } = delta
+    const frame = this.frames.active.get(fence.uid)
+    const sent = frame?.inFlight?.delta.fence
+    if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
+      // The run has gone on without this frame; what it has stored is told all the same.
+      if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
+      return
+    }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
       const inbox = frame.mail.seen
@@ -224,31 +171,10 @@ export class WorkerHost {
     frame.answered(answer)
   }
 
-  /** A row that is ours in the database and unknown here was claimed by a call whose answer was lost. */
-  private reconcile(owned: readonly Owned[]): void {
-    const strangers = new Map<Uid, Claimed>()
-    for (const { uid, epoch, inbox, row } of owned) {
-      const frame = this.frames.active.get(uid)
-      if (frame) {
-        if (frame.epoch === epoch && inbox > frame.mail.seen && frame.state === 'active') {
-          this.executor.loadMail(frame)
-        }
-        continue
-      }
-      if (this.executor.loading.has(uid)) continue
-      strangers.set(uid, row)
-      if (this.strangers.get(uid)?.epoch !== epoch || this.defects.has('no-adoption')) continue
-      this.counters['worker.adopted'] += 1
-      this.executor.take([row])
-      strangers.delete(uid)
-    }
-    this.strangers = strangers
-  }
-
   private loseAll(): void {
     this.frames.loseAll()
-    this.executor.loading.clear()
-    this.strangers.clear()
+    this.frames.loading.clear()
+    this.adoption.forget()
   }
 
   private hinted(hint: Hint): void {
@@ -269,9 +195,91 @@ export class WorkerHost {
     return { id, build, leaseMs, definitions }
   }
 
+  // ── wiring ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private makeLease(): Lease {
+    const { store, ports, pollMs, leaseMs } = this.options
+    const { counters } = this
+    return new Lease({
+      store,
+      ports,
+      counters,
+      leaseMs,
+      pollMs,
+      newWorker: () => this.newWorker(),
+      heard: (now) => this.anchor.heard(now),
+      owned: (owned) => {
+        const mayAdopt = !this.closing && !this.defects.has('no-adoption')
+        this.adoption.reconcile(owned, mayAdopt)
+      },
+      lost: () => this.loseAll(),
+      overdue: () => {
+        // The AbortSignals are raised; results that still arrive count if the lease turns out to hold.
+        for (const { questions, run } of this.frames.active.values()) {
+          questions.abort(leaseLost(run.id))
+        }
+      },
+      certain: () => {
+        for (const frame of this.frames.active.values()) frame.pump()
+        this.claimer.poke()
+      },
+      inherited: (entries, ids) => this.events.inherited(entries, ids),
+      freed: () => this.claimer.poke(),
+    })
+  }
+
+  private makeCommitter(): Committer {
+    const { store, ports } = this.options
+    const { counters, defects } = this
+    return new Committer({
+      store,
+      ports,
+      counters,
+      defects,
+      connections: COMMIT_CONNECTIONS,
+      worker: () => this.lease.worker,
+      feed: () => this.events.heard,
+      grant: (delta) => this.grants.grant(delta),
+      ungrant: (delta) => this.grants.settle(delta),
+      committed: (deltas, committed, by) => this.committed(deltas, committed, by),
+      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
+      tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
+      turnRefused: (delta, error) => {
+        const refused = databaseRefused(delta.fence.uid, error.sqlState)
+        const failure = new Failure(encodeError(refused, 'the run'))
+        this.frames.active.get(delta.fence.uid)?.refused(failure)
+      },
+    })
+  }
+
+  private makeClaimer(): Claimer {
+    const { store, ports, pollMs } = this.options
+    return new Claimer(
+      {
+        store,
+        ports,
+        pollMs,
+        worker: () => this.lease.worker,
+        now: () => this.anchor.now(),
+        heard: (now) => this.anchor.heard(now),
+        promisePlaces: (most) => {
+          // Half of what is free: starts and children of this process find a place meanwhile.
+          const places = Math.min(most, Math.ceil(this.frames.free / 2))
+          for (let i = 0; i < places; i += 1) this.frames.promise()
+          return places
+        },
+        unpromise: (count) => this.frames.unpromise(count),
+        mayClaim: () => this.lease.certain && !this.closing,
+        suspectsRunning: () => this.frames.suspects,
+        take: (claimed) => this.executor.take(claimed),
+      },
+      !this.defects.has('no-poll'),
+    )
+  }
+
   // ── what frames need ──────────────────────────────────────────────────────────────────────────────────────
 
-  private frameDeps(): FrameDeps {
+  private holderDeps(): HolderDeps {
     const { options, counters, defects } = this
     const { store, ports } = options
     return {
@@ -283,19 +291,28 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        fault: (point) => ports.fault(point),
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),
       mayStart: () => this.lease.certain,
       newUid: () => this.newUid(),
-      childRun: (frame, uid, order) => this.childRun(frame, uid, order),
+      childRun: (run, uid, order) => this.childRun(run, uid, order),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
-      submit: (frame) => this.committer.submit(frame),
-      load: (frame) => this.executor.loadMail(frame),
-      committed: (frame, delta) => this.turnCommitted(frame, delta),
-      lost: (frame, reload) => this.turnLost(frame, reload),
-      spokeWhileParked: ({ run }, name) =>
+      submit: (uid) => {
+        const frame = this.frames.active.get(uid)
+        if (frame) this.committer.submit(frame)
+      },
+      load: (uid) => {
+        const frame = this.frames.active.get(uid)
+        if (frame) this.executor.loadMail(frame)
+      },
+      feed: () => this.events.heard,
+      closed: (delta, committed) => this.transactionClosed(delta, committed),
+      committed: (delta) => this.turnCommitted(delta),
+      lost: (uid, reload) => this.turnLost(uid, reload),
+      spokeWhileParked: (run, name) =>
         ports.log.warn(
           `Run ${run.id} (${run.definition}) asked for "${name}" while it was parked.`,
           {
@@ -305,8 +322,8 @@ export class WorkerHost {
     }
   }
 
-  private childRun(frame: Frame, uid: Uid, order: ChildOrder): NewRun {
-    const { workspace, tags, uid: parentUid, id } = frame.run
+  private childRun(parent: RunFacts, uid: Uid, order: ChildOrder): NewRun {
+    const { workspace, tags, uid: parentUid, id } = parent
     const { definition, input, timeoutMs } = order
     const version = order.version ?? this.versionOf(definition)
     const names = { uid, id: uid as string as RunId, workspace, definition, version, tags }
@@ -314,7 +331,9 @@ export class WorkerHost {
     return { ...names, ...times, input, order: order.order, parent: { uid: parentUid, id } }
   }
 
-  private turnCommitted(frame: Frame, { fence, entries, next }: TurnDelta): void {
+  private turnCommitted({ fence, entries, next }: TurnDelta): void {
+    const frame = this.frames.active.get(fence.uid)
+    if (!frame) return
     const { run } = frame
     this.events.entries(run, entries, fence.seq)
     if (next.kind === 'go') return
@@ -336,10 +355,23 @@ export class WorkerHost {
     this.claimer.roomAgain()
   }
 
-  private turnLost(frame: Frame, reload: boolean): void {
+  /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
+  private transactionClosed({ starts }: TurnDelta, committed: Committed | null): void {
+    const now = committed?.now ?? this.anchor.now()
+    if (committed) this.anchor.heard(now)
+    for (const { run } of starts) this.events.entries(run, [createdEntry(run, now)], 0)
+    const feedId = committed?.feedId ?? null
+    if (feedId !== null) this.events.done([feedId])
+    if (starts.length > 0) this.madeDue()
+  }
+
+  private turnLost(uid: Uid, reload: boolean): void {
+    const frame = this.frames.active.get(uid)
+    if (!frame) return
     const { run, epoch, attempt } = frame
     this.frames.remove(frame)
-    if (!reload) return this.claimer.roomAgain()
+    if (!reload || this.closing) return this.claimer.roomAgain()
+    this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
     const row = {
@@ -351,6 +383,6 @@ export class WorkerHost {
       crashes: 0,
       attempt,
     }
-    this.executor.take([row])
+    this.executor.takeUp(row)
   }
 }

@@ -75,7 +75,7 @@ export interface EntryMeta {
   readonly no?: number
   readonly id?: string
   readonly message?: string
-  /** child.started, child.ended: which run; child.ended: how it ended. */
+  /** child.started, child.ended, run.reopened: which child; child.ended: how it ended. */
   readonly uid?: Uid
   readonly status?: FinalStatus
   /** run.failed, run.reopened: the question whose failure it was. */

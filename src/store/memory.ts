@@ -400,8 +400,8 @@ export class MemoryStore implements Store {
         writes.push({ sql, params })
         return { rows: [], rowCount: 0 }
       },
-      close: async (delta) => {
-        const committed = this.commitNow(by, [delta], { resent: false, feed: false })
+      close: async (delta, { feed }) => {
+        const committed = this.commitNow(by, [delta], { resent: false, feed })
         if (committed.answers[0]?.kind === 'done') this.written.push(...writes)
         return committed
       },

@@ -21,12 +21,12 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
   return {
     query: (text, params) => transaction.query(text, params),
     rollback: () => transaction.rollback(),
-    async close(delta: TurnDelta): Promise<Committed> {
+    async close(delta: TurnDelta, { feed }): Promise<Committed> {
       let committed: Committed
       try {
         committed = await commitOnce(call, by, [delta], {
           resent: false,
-          feed: false,
+          feed,
           feedInto: null,
           inTransaction: xact,
           mailboxMax,

@@ -23,7 +23,9 @@ export function transactionContract(on: Case): void {
     const run = await ownedRun(store, by)
     const transaction = await store.open(by, 1_000)
     const kid = child(run)
-    const { answers } = await transaction.close(step(fenceOf(run, by), { starts: [kid] }))
+    const { answers } = await transaction.close(step(fenceOf(run, by), { starts: [kid] }), {
+      feed: false,
+    })
     expect(answers).toMatchObject([{ kind: 'done', uid: run.uid, repeated: false }])
     expect(await historyOf(store, run)).toHaveLength(2)
     expect((await viewOf(store, kid.run)).status).toBe('pending')
@@ -41,10 +43,14 @@ export function transactionContract(on: Case): void {
   on('any answer but done means it was rolled back', async ({ store }) => {
     const by = worker()
     const run = await ownedRun(store, by)
-    const stale = await (await store.open(by, 1_000)).close(step(fenceOf(run, by, 2)))
+    const stale = await (await store.open(by, 1_000)).close(step(fenceOf(run, by, 2)), {
+      feed: false,
+    })
     expect(stale.answers).toEqual([{ kind: 'stale' }])
     await commit(store, by, cancel(run))
-    const stopping = await (await store.open(by, 1_000)).close(ended(fenceOf(run, by)))
+    const stopping = await (await store.open(by, 1_000)).close(ended(fenceOf(run, by)), {
+      feed: false,
+    })
     expect(stopping.answers).toEqual([{ kind: 'stopping', stop: 'cancel' }])
     expect(await historyOf(store, run)).toHaveLength(1)
   })

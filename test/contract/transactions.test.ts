@@ -23,9 +23,9 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     )
     expect(inserted).toMatchObject({ rows: [{ n: 7 }], rowCount: 1 })
     expect(await paid(s)).toBe(0)
-    expect((await transaction.close(step(fenceOf(run, by)))).answers).toMatchObject([
-      { kind: 'done' },
-    ])
+    expect(
+      (await transaction.close(step(fenceOf(run, by)), { feed: false })).answers,
+    ).toMatchObject([{ kind: 'done' }])
     expect(await paid(s)).toBe(1)
     expect(await historyOf(s.store, run)).toHaveLength(2)
   })
@@ -36,7 +36,9 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     const transaction = await s.store.open(by, 5_000)
     await transaction.query(`insert into ${s.schema}.paid values (7)`)
     await s.store.reap([])
-    expect((await transaction.close(step(fenceOf(run, by)))).answers).toEqual([{ kind: 'stale' }])
+    expect((await transaction.close(step(fenceOf(run, by)), { feed: false })).answers).toEqual([
+      { kind: 'stale' },
+    ])
     expect(await paid(s)).toBe(0)
   })
 
@@ -46,9 +48,9 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     const transaction = await s.store.open(by, 5_000)
     await transaction.query(`insert into ${s.schema}.paid values (7)`)
     expect(await kinds(s.store, by, step(fenceOf(run, by)))).toEqual(['done'])
-    expect((await transaction.close(step(fenceOf(run, by, 1, 2)))).answers).toMatchObject([
-      { kind: 'done' },
-    ])
+    expect(
+      (await transaction.close(step(fenceOf(run, by, 1, 2)), { feed: false })).answers,
+    ).toMatchObject([{ kind: 'done' }])
   })
 
   on('is refused when the user has ended it', async (s) => {
@@ -57,7 +59,9 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     for (const statement of ['commit', 'rollback', 'commit; begin', 'rollback and chain']) {
       const transaction = await s.store.open(by, 5_000)
       await transaction.query(statement)
-      await expect(transaction.close(step(fenceOf(run, by)))).rejects.toMatchObject({
+      await expect(
+        transaction.close(step(fenceOf(run, by)), { feed: false }),
+      ).rejects.toMatchObject({
         code: 'TRANSACTION_INVALID',
       })
       expect(await historyOf(s.store, run)).toHaveLength(1)
@@ -70,7 +74,7 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     const run = await ownedRun(s.store, by)
     const transaction = await s.store.open(by, 5_000)
     await expect(transaction.query('select 1 / 0')).rejects.toMatchObject({ code: '22012' })
-    await expect(transaction.close(step(fenceOf(run, by)))).rejects.toMatchObject({
+    await expect(transaction.close(step(fenceOf(run, by)), { feed: false })).rejects.toMatchObject({
       code: 'TRANSACTION_INVALID',
     })
     expect(await historyOf(s.store, run)).toHaveLength(1)
@@ -91,7 +95,9 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     await holder.client.query(`select 1 from ${s.schema}.runs where uid = $1 for update`, [run.uid])
     const transaction = await s.store.open(by, 5_000)
     await transaction.query(`insert into ${s.schema}.paid values (7)`)
-    expect((await transaction.close(step(fenceOf(run, by)))).answers).toEqual([{ kind: 'busy' }])
+    expect((await transaction.close(step(fenceOf(run, by)), { feed: false })).answers).toEqual([
+      { kind: 'busy' },
+    ])
     await holder.end('rollback')
     expect(await paid(s)).toBe(0)
   })
@@ -102,11 +108,13 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     const transaction = await s.store.open(by, 5_000)
     const [{ pid } = {}] = (await transaction.query('select pg_backend_pid() as pid')).rows
     await s.rows('select pg_terminate_backend($1::int)', [Number(pid)])
-    await expect(transaction.close(step(fenceOf(run, by)))).rejects.toMatchObject({
+    await expect(transaction.close(step(fenceOf(run, by)), { feed: false })).rejects.toMatchObject({
       name: 'StoreUnavailable',
     })
     expect(await s.store.resolve(fenceOf(run, by), 2)).toBe('absent')
     const next = await s.store.open(by, 5_000)
-    expect((await next.close(step(fenceOf(run, by)))).answers).toMatchObject([{ kind: 'done' }])
+    expect((await next.close(step(fenceOf(run, by)), { feed: false })).answers).toMatchObject([
+      { kind: 'done' },
+    ])
   })
 })

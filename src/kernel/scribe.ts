@@ -1,0 +1,53 @@
+// Scribe: writes down what a run has been asked, what it was answered, and that it goes on too long.
+
+import { historyTooLong } from '../model/errors.js'
+import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
+import type { NewEntry } from '../model/run.js'
+import { askEntry, outcomeEntry } from './answers.js'
+import type { Ask, ChildAsk } from './asks.js'
+import { asFailure } from './conversation.js'
+import type { HeldRun } from './held-run.js'
+import type { Outcome } from './look.js'
+
+export class Scribe {
+  private readonly frame: HeldRun
+
+  constructor(frame: HeldRun) {
+    this.frame = frame
+  }
+
+  append(entry: NewEntry): void {
+    const { run, out, body, deps } = this.frame
+    const seq = out.append(entry)
+    if (seq === ENTRIES_WARN)
+      deps.ports.log.warn(`Run ${run.id} has ${seq} entries in its journal.`)
+    if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })
+  }
+
+  child(ask: ChildAsk): void {
+    const at = this.frame.clock()
+    this.append({ ...askEntry(ask), attempt: ask.attempts + 1, at })
+  }
+
+  /** Questions that have no entry yet, in the order in which they were asked. */
+  asksBefore(outcome: Ask | null): void {
+    for (const ask of this.frame.questions.takeUnwritten(outcome)) this.append(askEntry(ask))
+  }
+
+  outcome(outcome: Outcome): NewEntry {
+    const { out, mail, deps } = this.frame
+    const { ask, message, notBefore } = outcome
+    this.asksBefore(ask)
+    if (message) mail.take(message)
+    if (message && !deps.defects.has('taken-not-marked')) out.takes(message.no)
+    if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore)
+    const entry = outcomeEntry(outcome, this.frame.clock())
+    this.append(entry)
+    return entry
+  }
+
+  mark(id: string): void {
+    const facts = { occurrence: 0, attempt: 0, meta: null, payload: null }
+    this.append({ kind: 'mark', name: id, at: this.frame.clock(), ...facts })
+  }
+}

@@ -1,0 +1,103 @@
+// One error class. A code that is a word, a message that says what happened and where, a hint that says what
+// to do, and a page per code in docs/reference/errors.md.
+
+/** Every code, with whether trying the same again can help. A code is here only if something throws it. */
+export const CODES = {
+  WORKFLOW_FAILED: { retryable: false },
+  WORKFLOW_CANCELLED: { retryable: false },
+  WORKFLOW_TIMED_OUT: { retryable: false },
+  STEP_TIMED_OUT: { retryable: true },
+  WAIT_TIMED_OUT: { retryable: false },
+  RUN_NOT_FOUND: { retryable: false },
+  RUN_FINISHED: { retryable: false },
+  RUN_NOT_RETRYABLE: { retryable: false },
+  ATTEMPT_CHANGED: { retryable: false },
+  ID_INVALID: { retryable: false },
+  ID_TAKEN: { retryable: false },
+  NAME_INVALID: { retryable: false },
+  SCHEMA_NAME_INVALID: { retryable: false },
+  OPTION_UNKNOWN: { retryable: false },
+  OPTION_INVALID: { retryable: false },
+  INPUT_INVALID: { retryable: false },
+  PAYLOAD_INVALID: { retryable: false },
+  VALUE_UNSTORABLE: { retryable: false },
+  VALUE_TOO_LARGE: { retryable: false },
+  DURATION_INVALID: { retryable: false },
+  DEFINITION_UNKNOWN: { retryable: false },
+  DEFINITION_INVALID: { retryable: false },
+  DIVERGED: { retryable: false },
+  FOREIGN_AWAIT: { retryable: false },
+  HISTORY_TOO_LONG: { retryable: false },
+  WORKER_CRASHED: { retryable: true },
+  LEASE_LOST: { retryable: true },
+  MAILBOX_FULL: { retryable: true },
+  OUTCOME_UNKNOWN: { retryable: true },
+  OVERLOADED: { retryable: true },
+  INSIDE_TRANSACTION: { retryable: false },
+  TRANSACTION_INVALID: { retryable: false },
+  PEER_MISSING: { retryable: false },
+  DATABASE_UNAVAILABLE: { retryable: true },
+  DATABASE_NEWER: { retryable: false },
+  DATABASE_VERSION: { retryable: false },
+  DATABASE_LOCKED: { retryable: false },
+  EMBEDDED_IN_PRODUCTION: { retryable: false },
+  ENGINE_CLOSED: { retryable: false },
+} as const
+
+export type ErrorCode = keyof typeof CODES
+
+export interface Issue {
+  readonly message: string
+  readonly path?: readonly unknown[] | undefined
+}
+
+interface Details {
+  INPUT_INVALID: { readonly issues: readonly Issue[] }
+  PAYLOAD_INVALID: { readonly issues: readonly Issue[] }
+  VALUE_UNSTORABLE: { readonly path: string }
+  VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
+  DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
+  ID_TAKEN: { readonly workflow: string }
+}
+export type DetailsOf<C extends ErrorCode> = C extends keyof Details
+  ? Details[C]
+  : Readonly<Record<string, unknown>>
+
+interface More {
+  readonly hint: string
+  readonly runId?: string | undefined
+  readonly step?: string | undefined
+  readonly details?: object | undefined
+  readonly cause?: unknown
+}
+
+/** On every PerdureError, also of another copy of the package. */
+export const ERROR_BRAND = Symbol.for('perdure.error')
+
+export class PerdureError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'PerdureError'
+  readonly code: C
+  readonly hint: string
+  readonly retryable: boolean
+  readonly runId?: string
+  readonly step?: string
+  readonly details: DetailsOf<C>
+
+  constructor(code: C, message: string, more: More) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.code = code
+    this.hint = more.hint
+    this.retryable = CODES[code].retryable
+    if (more.runId !== undefined) this.runId = more.runId
+    if (more.step !== undefined) this.step = more.step
+    this.details = (more.details ?? {}) as DetailsOf<C>
+    Object.defineProperty(this, ERROR_BRAND, { value: true })
+  }
+
+  /** Narrows an unknown error, also one of another copy of the package. */
+  static is<C extends ErrorCode>(error: unknown, ...codes: readonly C[]): error is PerdureError<C> {
+    if (typeof error !== 'object' || error === null || !(ERROR_BRAND in error)) return false
+    const code = (error as { code?: unknown }).code
+    return codes.length === 0 || (codes as readonly unknown[]).includes(code)
+  }
+}

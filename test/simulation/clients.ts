@@ -1,0 +1,203 @@
+// Callers from outside: they start, signal, cancel, retry and wait through any process that lives, repeat
+// themselves, and remember what they were promised.
+
+import type { Kernel } from '../../src/kernel/api.js'
+import { PerdureError } from '../../src/model/errors.js'
+import type { MessageId, RunId } from '../../src/model/ids.js'
+import { isFinal } from '../../src/model/run.js'
+import { openQuestions } from './fold.js'
+import { makeOps, NAMES, POISON, type Taste } from './programs.js'
+import type { World } from './world.js'
+
+const WORKSPACE = 'default'
+
+export interface Started {
+  readonly id: RunId
+  readonly uid: string
+  readonly input: string
+}
+
+export class Clients {
+  readonly started: Started[] = []
+  readonly signalled: { readonly id: RunId; readonly messageId: MessageId }[] = []
+  readonly cancelled: RunId[] = []
+  readonly results: { readonly id: RunId; readonly status: string; readonly attempt: number }[] = []
+  readonly codes = new Map<string, number>()
+  private readonly world: World
+  private readonly taste: Taste
+  private readonly ids: RunId[] = []
+  private readonly inputs = new Map<RunId, string>()
+  private messages = 0
+
+  constructor(world: World) {
+    this.world = world
+    const { poison, bombs } = world.options.faults
+    this.taste = { poison, bombs }
+  }
+
+  /** Spreads the work of this world over its chaos. */
+  plan(): void {
+    const { starts, signals, cancels, retries, closes, chaosMs } = this.world.options
+    const { rng } = this.world.scheduler
+    const at = (most: number): number => rng.int(chaosMs * most)
+    for (let i = 0; i < starts; i += 1) this.at(at(0.5), 'start', () => this.start(`r${i}`))
+    for (let i = 0; i < starts / 2; i += 1) {
+      this.at(at(0.9), 'start again', () => this.start(`r${rng.int(starts)}`))
+    }
+    for (let i = 0; i < signals; i += 1) this.at(at(1), 'signal', () => this.signal())
+    for (let i = 0; i < cancels; i += 1) this.at(at(1), 'cancel', () => this.cancel())
+    for (let i = 0; i < retries; i += 1) this.at(at(1), 'retry', () => this.retry())
+    for (let i = 0; i < closes; i += 1) {
+      this.at(at(1), 'close', () => {
+        const { open } = this.world
+        if (open.length > 0) this.world.close(rng.pick(open))
+      })
+    }
+  }
+
+  private at(ms: number, label: string, run: () => void): void {
+    this.world.scheduler.after(null, ms, `client: ${label}`, run)
+  }
+
+  private kernel(): Kernel | null {
+    const { open, scheduler } = this.world
+    return open.length === 0 ? null : scheduler.rng.pick(open).kernel
+  }
+
+  private start(name: string): void {
+    const { rng } = this.world.scheduler
+    const kernel = this.kernel()
+    if (!kernel) return
+    const id = name as RunId
+    const known = this.inputs.get(id)
+    const input = known && rng.chance(0.7) ? known : this.newInput()
+    const delayMs = rng.chance(0.15) ? 300 : 0
+    const timeoutMs = rng.chance(0.15) ? rng.pick([100, 1_000]) : null
+    const more = { version: null, tags: {}, priority: rng.pick([1, 5, 9]), delayMs, timeoutMs }
+    if (!known) {
+      this.inputs.set(id, input)
+      this.ids.push(id)
+    }
+    kernel.start({ id, workspace: WORKSPACE, definition: 'flow', input, ...more }).then(
+      ({ uid }) => {
+        this.started.push({ id, uid, input })
+        if (rng.chance(0.6)) this.await(id)
+      },
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private newInput(): string {
+    const { rng } = this.world.scheduler
+    const ops = JSON.stringify(makeOps(rng, this.world.options.depth, this.taste))
+    return rng.chance(this.taste.poison) ? `${ops} ${POISON}` : ops
+  }
+
+  private await(id: RunId): void {
+    const kernel = this.kernel()
+    kernel?.result({ workspace: WORKSPACE, id }, null).then(
+      ({ status }) => {
+        const row = this.world.memory.find(WORKSPACE, id)
+        if (!row) return
+        const { attempt } = row
+        this.results.push({ id, status, attempt })
+        const ended = row.journal.some((entry) => entry.kind === `run.${status}`)
+        if (!ended) this.world.scheduler.fail('invariant 13', `${id} was said to be ${status}`)
+      },
+      () => {},
+    )
+  }
+
+  /** To a run that somebody started, or to one of its children. */
+  private target(): RunId | null {
+    const { rng } = this.world.scheduler
+    const known = [...this.world.memory.runs.values()]
+    if (known.length > 0 && rng.chance(0.5)) return rng.pick(known).run.id
+    return this.ids.length === 0 ? null : rng.pick(this.ids)
+  }
+
+  private signal(): void {
+    const { rng } = this.world.scheduler
+    const id = this.target()
+    const kernel = this.kernel()
+    if (!id || !kernel) return
+    const repeats = this.signalled.length > 0 && rng.chance(0.25)
+    if (repeats) {
+      const { id: to, messageId } = rng.pick(this.signalled)
+      return this.send(kernel, to, rng.pick(NAMES), messageId)
+    }
+    this.messages += 1
+    this.send(kernel, id, rng.pick(NAMES), `m${this.messages}` as MessageId)
+  }
+
+  private send(kernel: Kernel, id: RunId, name: string, messageId: MessageId): void {
+    const { rng } = this.world.scheduler
+    const poison = rng.chance(this.taste.poison) ? ` ${POISON}` : ''
+    const payload = JSON.stringify(`signal ${messageId}${poison}`)
+    kernel.signal({ workspace: WORKSPACE, id }, name, payload, messageId).then(
+      () => this.signalled.push({ id, messageId }),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private cancel(): void {
+    const id = this.target()
+    const kernel = this.kernel()
+    if (!id || !kernel) return
+    const row = this.world.memory.find(WORKSPACE, id)
+    const wasFinal = row !== undefined && isFinal(row.status)
+    kernel.cancel({ workspace: WORKSPACE, id }, 'from outside', null).then(
+      () => !wasFinal && this.cancelled.push(id),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private retry(): void {
+    const { rng } = this.world.scheduler
+    const failed = [...this.world.memory.runs.values()].filter((row) => row.status === 'failed')
+    const kernel = this.kernel()
+    if (!kernel || failed.length === 0) return
+    const row = rng.pick(failed)
+    const expected = rng.chance(0.5) ? row.attempt : null
+    kernel.retry({ workspace: WORKSPACE, id: row.run.id }, expected).catch((error: unknown) => {
+      this.refused(error)
+    })
+  }
+
+  /** Answers everything that waits for the outside. */
+  answerAll(): void {
+    const kernel = this.kernel()
+    if (!kernel) return
+    for (const row of this.world.memory.runs.values()) {
+      if (isFinal(row.status)) continue
+      if (row.inbox - row.taken >= this.world.options.mailboxMax) {
+        const to = { workspace: WORKSPACE, id: row.run.id }
+        kernel.cancel(to, 'its mailbox is full', null).catch((e: unknown) => this.refused(e))
+        continue
+      }
+      const wanted = new Set(
+        openQuestions(row).waits.flatMap((wait) => wait.meta?.names?.slice(0, 1) ?? []),
+      )
+      for (const name of wanted) {
+        this.messages += 1
+        const messageId = `m${this.messages}` as MessageId
+        const payload = JSON.stringify(`signal ${messageId}`)
+        const to = { workspace: WORKSPACE, id: row.run.id }
+        kernel.signal(to, name, payload, messageId).then(
+          () => this.signalled.push({ id: row.run.id, messageId }),
+          (error: unknown) => this.refused(error),
+        )
+      }
+    }
+  }
+
+  private refused(error: unknown): void {
+    const code = error instanceof PerdureError ? error.code : null
+    if (code === null && !(error instanceof Error && error.name === 'StoreUnavailable')) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      return this.world.scheduler.fail('a caller', `got an error without a code: ${text}`)
+    }
+    const key = code ?? 'StoreUnavailable'
+    this.codes.set(key, (this.codes.get(key) ?? 0) + 1)
+  }
+}

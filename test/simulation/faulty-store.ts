@@ -1,0 +1,224 @@
+// One process's connection to the shared store in memory, with everything that a network and a database do to it.
+
+import type {
+  Answer,
+  Committed,
+  Delta,
+  Fence,
+  RunReader,
+  StepTransaction,
+  Store,
+  TurnDelta,
+  Worker,
+} from '../../src/kernel/store.js'
+import { StoreRefused, StoreUnavailable } from '../../src/kernel/store.js'
+import type { MemoryStore } from '../../src/store/memory.js'
+import type { Faults } from './options.js'
+import { POISON } from './programs.js'
+import type { Life, Scheduler } from './scheduler.js'
+
+/** Hears of every change, right after it was applied. */
+export interface Witness {
+  readonly scheduler: Scheduler
+  readonly memory: MemoryStore
+  faults(): Faults
+  /** The database answers nobody until then. */
+  readonly awayUntil: number
+  dbNow(): number
+  changed(what: Change): void
+}
+
+export interface Change {
+  readonly method: string
+  readonly by: Worker | null
+  readonly deltas: readonly Delta[]
+  readonly answers: readonly Answer[]
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {})
+
+export class FaultyStore implements Store {
+  readonly read: RunReader
+  /** Transactions that were opened and neither closed nor rolled back. */
+  readonly transactions = new Set<StepTransaction>()
+  private readonly world: Witness
+  private readonly life: Life
+
+  constructor(world: Witness, life: Life) {
+    this.world = world
+    this.life = life
+    const { read } = world.memory
+    this.read = {
+      get: (workspace, id) => this.call('get', () => read.get(workspace, id)),
+      list: (filter) => this.call('list', () => read.list(filter)),
+      history: (uid, page) => this.call('history', () => read.history(uid, page)),
+      openChildren: (uid) => this.call('openChildren', () => read.openChildren(uid)),
+      liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
+    }
+  }
+
+  commit(
+    by: Worker,
+    deltas: readonly Delta[],
+    options: { readonly resent: boolean; readonly feed: boolean },
+  ): Promise<Committed> {
+    return this.call(
+      `commit ${deltas.map(labelOf).join(' ')}${options.resent ? ' resent' : ''}`,
+      async () => this.commitSome(by, deltas, options),
+      true,
+    )
+  }
+
+  private commitSome(
+    by: Worker,
+    deltas: readonly Delta[],
+    options: { readonly resent: boolean; readonly feed: boolean },
+  ): Committed {
+    if (deltas.some((delta) => JSON.stringify(delta).includes(POISON))) {
+      throw new StoreRefused('poison', '22P05')
+    }
+    const { memory, scheduler } = this.world
+    const { busy } = this.world.faults()
+    const kept = deltas.filter(() => !scheduler.rng.chance(busy))
+    const committed = memory.commitNow(by, kept, options)
+    const { answers } = committed
+    this.world.changed({ method: 'commit', by, deltas: kept, answers })
+    const answerOf = (delta: Delta): Answer => answers[kept.indexOf(delta)] ?? { kind: 'busy' }
+    return { ...committed, answers: deltas.map(answerOf) }
+  }
+
+  claim(by: Worker, places: number, suspects: number) {
+    const { memory } = this.world
+    return this.change('claim', by, () => memory.claim(by, places, suspects), true)
+  }
+
+  load(
+    what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
+  ) {
+    return this.call('load', () => this.world.memory.load(what))
+  }
+
+  async open(by: Worker, limitMs: number): Promise<StepTransaction> {
+    const inner = await this.call('open', () => this.world.memory.open(by, limitMs))
+    const transaction: StepTransaction = {
+      query: (sql, params) => inner.query(sql, params),
+      close: (delta, options) => {
+        this.transactions.delete(transaction)
+        const apply = () => this.closeTransaction(by, delta, () => inner.close(delta, options))
+        return this.call(`close ${labelOf(delta)}`, apply)
+      },
+      rollback: async () => {
+        this.transactions.delete(transaction)
+        await inner.rollback()
+      },
+    }
+    this.transactions.add(transaction)
+    return transaction
+  }
+
+  private async closeTransaction(
+    by: Worker,
+    delta: TurnDelta,
+    close: () => Promise<Committed>,
+  ): Promise<Committed> {
+    const { scheduler } = this.world
+    if (JSON.stringify(delta).includes(POISON)) throw new StoreRefused('poison', '22P05')
+    if (scheduler.rng.chance(this.world.faults().busy)) {
+      const now = this.world.dbNow()
+      return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null }
+    }
+    const committed = await close()
+    this.world.changed({ method: 'close', by, deltas: [delta], answers: committed.answers })
+    return committed
+  }
+
+  resolve(fence: Fence, lastSeq: number) {
+    return this.call('resolve', () => this.world.memory.resolve(fence, lastSeq))
+  }
+
+  join(by: Worker) {
+    return this.change('join', by, () => this.world.memory.join(by))
+  }
+
+  beat(by: Worker) {
+    return this.change('beat', by, () => this.world.memory.beat(by))
+  }
+
+  leave(by: Worker): Promise<void> {
+    return this.change('leave', by, () => this.world.memory.leave(by))
+  }
+
+  reap(unmoved: Parameters<Store['reap']>[0]) {
+    return this.change('reap', null, () => this.world.memory.reap(unmoved))
+  }
+
+  reopen(chain: Parameters<Store['reopen']>[0]) {
+    return this.change('reopen', null, () => this.world.memory.reopen(chain))
+  }
+
+  settled(tickets: Parameters<Store['settled']>[0]) {
+    return this.call('settled', () => this.world.memory.settled(tickets))
+  }
+
+  delivered(feedIds: readonly number[]): Promise<void> {
+    return this.call('delivered', () => this.world.memory.delivered(feedIds))
+  }
+
+  async close(): Promise<void> {}
+
+  private change<T>(
+    method: string,
+    by: Worker | null,
+    apply: () => Promise<T>,
+    mayBeLate = false,
+  ): Promise<T> {
+    const applied = async (): Promise<T> => {
+      const value = await apply()
+      this.world.changed({ method, by, deltas: [], answers: [] })
+      return value
+    }
+    return this.call(method, applied, mayBeLate)
+  }
+
+  /** A question travels, is carried out, and its answer travels back; each of the three may go wrong. */
+  private call<T>(label: string, apply: () => Promise<T>, mayBeLate = false): Promise<T> {
+    const { life, world } = this
+    if (!life.alive) return never()
+    const { scheduler } = world
+    const { rng } = scheduler
+    const faults = world.faults()
+    const delay = (): number =>
+      rng.chance(faults.slow) ? rng.pick([50, 400, 2_500]) : rng.chance(0.5) ? 0 : rng.int(4)
+    return new Promise<T>((resolve, reject) => {
+      const answer = (how: string, tell: () => void): void =>
+        void scheduler.after(life, delay(), `${label} → ${how}`, tell)
+      const lost = (): void => answer('lost', () => reject(new StoreUnavailable('simulated')))
+      // What is under way when its process dies still reaches the database, or not.
+      scheduler.after(null, delay(), `${life.name} ${label}`, () => {
+        if (!life.alive && rng.chance(0.5)) return
+        if (scheduler.now < world.awayUntil || rng.chance(faults.notApplied)) return lost()
+        if (mayBeLate && rng.chance(faults.late)) {
+          scheduler.after(null, rng.between(1, 1_500), `${life.name} ${label} late`, () => {
+            apply().catch(() => {})
+          })
+          return lost()
+        }
+        apply().then(
+          (value) => {
+            if (rng.chance(faults.replyLost)) lost()
+            else answer('answered', () => resolve(value))
+          },
+          (error: unknown) => answer('refused', () => reject(error)),
+        )
+      })
+    })
+  }
+}
+
+function labelOf(delta: Delta): string {
+  if (delta.kind === 'start') return `start:${delta.run.uid.slice(-4)}`
+  if (delta.kind === 'message') return `${delta.message.kind}:${delta.to.id.slice(-4)}`
+  const { fence, entries, next } = delta
+  const kinds = entries.map((entry) => `${entry.kind}(${entry.name}${entry.occurrence})`)
+  return `turn:${fence.uid.slice(-4)}@${fence.epoch}.${fence.seq}[${kinds.join(',')}]${next.kind}`
+}

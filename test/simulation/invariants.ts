@@ -1,0 +1,356 @@
+// What must be true after every change of the store, at every start of a step, and at every event. Numbers are
+// those of the reliability bar.
+
+import type { Answer, TurnDelta } from '../../src/kernel/store.js'
+import type { Uid } from '../../src/model/ids.js'
+import { retryDelayMs } from '../../src/model/retry.js'
+import { type Entry, isFinal } from '../../src/model/run.js'
+import type { MemoryRun } from '../../src/store/memory.js'
+import type { Change } from './faulty-store.js'
+import { answerTo, finalStatusOf, isAnswer, keyOf, openQuestions } from './fold.js'
+import type { Dispatch } from './programs.js'
+import type { Process, World } from './world.js'
+
+type Row = Omit<MemoryRun, 'journal' | 'messages'>
+interface Shadow {
+  readonly row: Row
+  readonly journal: readonly Entry[]
+  readonly messages: number
+}
+
+export class Watch {
+  private readonly world: World
+  private readonly shadows = new Map<Uid, Shadow>()
+  private readonly applied = new Set<string>()
+  private readonly keys = new Map<string, string>()
+  private readonly policies = new Map<string, Dispatch['retry']>()
+  /** By worker: what it owns beyond its places for a good reason. */
+  private readonly strict: boolean
+
+  constructor(world: World) {
+    this.world = world
+    const { replyLost, late, notApplied, faultPoints, outages } = world.options.faults
+    this.strict = replyLost + late + notApplied + faultPoints + outages === 0
+  }
+
+  private fail(number: number | string, message: string): void {
+    this.world.scheduler.fail(`invariant ${number}`, message)
+  }
+
+  // ── after a change ────────────────────────────────────────────────────────────────────────────────────────
+
+  changed(change: Change): void {
+    const touched = new Set<string>()
+    for (const [i, delta] of change.deltas.entries()) {
+      const answer = change.answers[i]
+      if (delta.kind === 'turn') for (const { to } of delta.messages) touched.add(to)
+      if (delta.kind === 'message') {
+        const row = this.world.memory.find(delta.to.workspace, delta.to.id)
+        if (row) touched.add(row.uid)
+      }
+      if (delta.kind === 'turn' && answer) this.turn(delta, answer)
+    }
+    for (const [i, delta] of change.deltas.entries()) {
+      const kind = change.answers[i]?.kind
+      if (delta.kind === 'turn' && kind !== 'done') this.unchanged(delta, touched)
+    }
+    for (const uid of this.shadows.keys()) {
+      if (!this.world.memory.runs.has(uid)) this.fail(5, `run ${uid} is gone`)
+    }
+    for (const row of this.world.memory.runs.values()) this.row(row, change)
+    this.capacity()
+  }
+
+  private turn(delta: TurnDelta, answer: Answer): void {
+    const { uid, owner, epoch, seq } = delta.fence
+    const before = this.shadows.get(uid)
+    const row = this.world.memory.runs.get(uid)
+    if (answer.kind !== 'done' || !row) return
+    if (answer.repeated) {
+      if (row.journal.length !== before?.journal.length) {
+        this.fail(30, `a repeated delta changed run ${uid}`)
+      }
+      return
+    }
+    if (!before) return this.fail(3, `a turn of an unknown run ${uid}`)
+    if (before.row.owner !== owner || before.row.epoch !== epoch) {
+      this.fail(3, `${owner} wrote to ${uid} at epoch ${epoch}; it is ${before.row.epoch}`)
+    }
+    if (before.journal.length !== seq) this.fail(4, `a turn of ${uid} did not stand at its end`)
+    const key = `${uid}:${epoch}:${seq}`
+    if (delta.entries.length > 0 && this.applied.has(key)) this.fail(30, `${key} applied twice`)
+    if (delta.entries.length > 0) this.applied.add(key)
+  }
+
+  /** Refused in any way: nothing at all has changed. */
+  private unchanged(delta: TurnDelta, touched: ReadonlySet<string>): void {
+    const { uid } = delta.fence
+    const before = this.shadows.get(uid)
+    const row = this.world.memory.runs.get(uid)
+    if (!row || !before) return
+    const same = row.journal.length === before.journal.length && row.attempt === before.row.attempt
+    if (!same) return this.fail(28, `a refused turn changed the journal of ${uid}`)
+    if (touched.has(uid)) return
+    const { owner, status, dueAt, epoch, taken } = before.row
+    const rest =
+      row.owner === owner && row.status === status && row.dueAt === dueAt && row.taken === taken
+    if (!rest || row.epoch !== epoch) this.fail(28, `a refused turn changed the row of ${uid}`)
+  }
+
+  private row(row: MemoryRun, change: Change): void {
+    const before = this.shadows.get(row.uid)
+    if (before && isSame(before, row)) return
+    const from = before?.journal.length ?? 0
+    if (before) this.history(row, before)
+    this.ownership(row, before, change)
+    for (const entry of row.journal.slice(from)) this.appended(row, entry, before)
+    this.projection(row)
+    if (row.journal.length > from) this.answers(row)
+    this.orphan(row)
+    const { journal, messages, ...rest } = row
+    this.shadows.set(row.uid, { row: rest, journal: [...journal], messages: messages.length })
+  }
+
+  private history(row: MemoryRun, before: Shadow): void {
+    for (const [i, entry] of before.journal.entries()) {
+      if (row.journal[i] !== entry) this.fail(5, `entry ${i + 1} of ${row.uid} has changed`)
+    }
+    const was = before.row.status
+    const grown = row.journal.slice(before.journal.length)
+    if (isFinal(was) && was !== row.status && grown[0]?.kind !== 'run.reopened') {
+      this.fail(6, `${row.uid} was ${was} and is ${row.status}`)
+    }
+    if (isFinal(was) && grown.length > 0 && grown[0]?.kind !== 'run.reopened') {
+      this.fail(6, `${row.uid} was ${was} and got ${grown[0]?.kind}`)
+    }
+    if (row.inbox < before.row.inbox || row.taken < before.row.taken) {
+      this.fail(15, `messages of ${row.uid} went away`)
+    }
+    if (isFinal(was) && row.inbox > before.row.inbox && isFinal(row.status)) {
+      this.fail(6, `${row.uid} was ${was} and got a message`)
+    }
+  }
+
+  private ownership(row: MemoryRun, before: Shadow | undefined, change: Change): void {
+    const was = before?.row.epoch ?? 0
+    const taken = row.owner !== null && (row.epoch !== was || !before)
+    if (row.epoch < was || row.epoch > was + 1) {
+      this.fail(2, `the epoch of ${row.uid} went from ${was} to ${row.epoch}`)
+    }
+    if (before && row.owner !== before.row.owner && row.owner !== null && !taken) {
+      this.fail(2, `${row.uid} changed hands at the same epoch`)
+    }
+    if (!taken || !before) return
+    const held = before.row.owner
+    const own = change.deltas.some((d) => d.kind === 'turn' && d.fence.uid === row.uid)
+    if (held !== null && !own) this.fail(1, `${row.uid} was taken from ${held} by ${row.owner}`)
+  }
+
+  private appended(row: MemoryRun, entry: Entry, before: Shadow | undefined): void {
+    const now = this.world.dbNow()
+    const dueAt = entry.meta?.dueAt
+    const byTime = entry.kind === 'timer.fired' || entry.kind === 'wait.withdrawn'
+    if (byTime && (dueAt === undefined || now < dueAt)) {
+      this.fail(18, `${entry.kind} of ${row.uid} at ${now}, due at ${dueAt}`)
+    }
+    if (entry.kind === 'run.timed_out' && now < (row.deadlineAt ?? Number.POSITIVE_INFINITY)) {
+      this.fail(18, `${row.uid} timed out too early`)
+    }
+    const ends = finalStatusOf(entry)
+    if (ends && before?.row.stop === 'cancel' && ends !== 'cancelled') {
+      this.fail(21, `${row.uid} was to be cancelled and ended ${ends}`)
+    }
+    if (entry.kind === 'step.failed') this.delay(row, entry)
+  }
+
+  private delay(row: MemoryRun, entry: Entry): void {
+    const policy = this.policies.get(`${row.uid} ${keyOf(entry)}`)
+    const retryAt = entry.meta?.retryAt
+    if (!policy || retryAt === undefined) return
+    const expected = retryDelayMs(policy, entry.attempt, 0)
+    const waits = retryAt - entry.at
+    if (!(waits <= expected))
+      this.fail(39, `retry ${entry.attempt} waits ${waits}, not ${expected}`)
+    if (entry.attempt > policy.attempts) this.fail(10, `attempt ${entry.attempt} of ${row.uid}`)
+  }
+
+  private projection(row: MemoryRun): void {
+    const { uid, journal, messages } = row
+    for (const [i, entry] of journal.entries()) {
+      if (entry.seq !== i + 1) this.fail(4, `entry ${i + 1} of ${uid} has number ${entry.seq}`)
+    }
+    const ended = finalStatusOf(journal.at(-1))
+    if ((ended ?? 'open') !== (isFinal(row.status) ? row.status : 'open')) {
+      this.fail(7, `${uid} is ${row.status}, its journal says ${ended ?? 'open'}`)
+    }
+    if (isFinal(row.status) && (row.owner !== null || row.dueAt !== null)) {
+      this.fail(7, `${uid} is final and has an owner or is due`)
+    }
+    if (row.owner !== null && (row.dueAt !== null || row.status !== 'running')) {
+      this.fail(7, `${uid} is owned, ${row.status}, due at ${row.dueAt}`)
+    }
+    const ids = new Set(messages.map((message) => message.id))
+    if (row.inbox !== messages.length || ids.size !== messages.length) {
+      this.fail(15, `the mailbox of ${uid} has ${messages.length} messages, counter ${row.inbox}`)
+    }
+    const taken = messages.filter((message) => message.takenSeq !== null)
+    if (row.taken !== taken.length) this.fail(7, `${uid} counts ${row.taken} taken messages`)
+    const used = new Set<number>()
+    for (const { kind, meta } of journal) {
+      if (kind !== 'message.taken' && kind !== 'child.ended') continue
+      const no = meta?.no ?? 0
+      if (used.has(no)) this.fail(15, `message ${no} of ${uid} was delivered twice`)
+      used.add(no)
+      if (messages[no - 1]?.takenSeq === null) this.fail(7, `message ${no} of ${uid} is not taken`)
+    }
+    for (const { no, kind } of taken) {
+      if (!used.has(no) && kind !== 'cancel') this.fail(15, `message ${no} of ${uid} is lost`)
+    }
+  }
+
+  /** One answer per question, attempts in order, signals in order. */
+  private answers(row: MemoryRun): void {
+    const answered = new Set<string>()
+    const attempts = new Map<string, number>()
+    const last = new Map<string, number>()
+    for (const entry of row.journal) {
+      const key = keyOf(entry)
+      if (entry.kind === 'run.reopened') answered.clear()
+      if (isAnswer(entry)) {
+        if (answered.has(key)) this.fail(8, `${key} of ${row.uid} is answered twice`)
+        answered.add(key)
+      }
+      if (entry.kind === 'step.failed' || entry.kind === 'step.completed') {
+        const attempt = (attempts.get(key) ?? 0) + 1
+        if (entry.attempt !== attempt) {
+          this.fail(10, `${key} of ${row.uid}: attempt ${entry.attempt} follows ${attempt - 1}`)
+        }
+        attempts.set(key, attempt)
+      }
+      if (entry.kind === 'message.taken') {
+        const { message = '', no = 0 } = entry.meta ?? {}
+        if (no < (last.get(message) ?? 0)) this.fail(16, `signals "${message}" of ${row.uid}`)
+        last.set(message, no)
+      }
+    }
+  }
+
+  /** Every open run has something that will make it go on. */
+  private orphan(row: MemoryRun): void {
+    if (isFinal(row.status) || row.owner !== null || row.reason === 'diverged') return
+    if (row.journal.some((entry) => entry.kind === 'run.reopened')) return this.reopenedOrphan(row)
+    const { waits, children, dueAt } = openQuestions(row)
+    if (row.dueAt !== null) {
+      if (dueAt !== null && row.dueAt > Math.max(dueAt, this.world.dbNow()) + 1) {
+        if (row.status === 'waiting') this.fail(31, `${row.uid} sleeps past ${dueAt}`)
+      }
+      return
+    }
+    if (dueAt !== null) return this.fail(31, `${row.uid} has a due time and is not due`)
+    for (const message of row.messages) {
+      if (message.takenSeq !== null) continue
+      const awaited =
+        message.kind === 'signal'
+          ? waits.some((wait) => wait.meta?.names?.includes(message.name))
+          : message.kind === 'cancel' || children.includes(message.meta?.uid ?? '')
+      if (awaited) return this.fail(31, `${row.uid} sleeps although message ${message.no} is there`)
+    }
+    const alive = children.some((uid) => this.isOpen(uid))
+    if (waits.length === 0 && !alive) this.fail(31, `nothing will wake ${row.uid}`)
+  }
+
+  private reopenedOrphan(row: MemoryRun): void {
+    if (row.dueAt !== null) return
+    const children = [...this.world.memory.runs.values()].some(
+      (child) => child.run.parent?.uid === row.uid && !isFinal(child.status),
+    )
+    const waits = row.journal.some((entry) => entry.kind === 'wait.opened')
+    if (!children && !waits) this.fail(31, `nothing will wake ${row.uid}, which was re-opened`)
+  }
+
+  private isOpen(uid: string): boolean {
+    const row = this.world.memory.runs.get(uid as Uid)
+    return row !== undefined && !isFinal(row.status)
+  }
+
+  private capacity(): void {
+    const { concurrency, framesMax } = this.world.options
+    for (const { host, life } of this.world.processes) {
+      if (!host || !life.alive) continue
+      const { id } = host.lease.worker
+      let owned = 0
+      for (const row of this.world.memory.runs.values()) {
+        if (row.owner === id && row.stop !== 'cancel') owned += 1
+      }
+      if (owned > concurrency && this.strict) this.fail(29, `${life.name} owns ${owned} runs`)
+      const { kept } = host.frames as unknown as { readonly kept: ReadonlyMap<Uid, unknown> }
+      if (kept.size > framesMax) this.fail(40, `${life.name} keeps ${kept.size} frames`)
+    }
+  }
+
+  // ── at the start of a step, at an event, at a close ───────────────────────────────────────────────────────
+
+  dispatched(process: Process, dispatch: Dispatch): void {
+    const { uid, name, occurrence, idempotencyKey } = dispatch
+    const row = this.world.memory.runs.get(uid as Uid)
+    if (!row) return this.fail(13, `a step of ${uid}, which is not stored`)
+    const key = keyOf(dispatch)
+    const known = this.keys.get(`${uid} ${key}`) ?? idempotencyKey
+    if (known !== idempotencyKey) this.fail(12, `two idempotency keys for ${key} of ${uid}`)
+    this.keys.set(`${uid} ${key}`, idempotencyKey)
+    this.policies.set(`${uid} ${key}`, dispatch.retry)
+    for (const told of dispatch.told) {
+      const isStored = row.journal.some(
+        (entry) =>
+          entry.name === told.name && entry.occurrence === told.occurrence && isTold(entry, told),
+      )
+      if (!isStored) {
+        this.fail('O3', `${name}#${occurrence} of ${uid} started before ${keyOf(told)} was stored`)
+      }
+    }
+    // A lease that ends before its time, by the database's clock, cannot be known here.
+    if (this.world.options.faults.clockJumps > 0) return
+    if (row.owner !== process.host?.lease.worker.id) {
+      this.fail(1, `${process.life.name} executes ${key} of ${uid}, owned by ${row.owner}`)
+    }
+    if (answerTo(row, key)) this.fail(9, `${key} of ${uid} is answered and executed again`)
+    const failed = row.journal.filter((e) => e.kind === 'step.failed' && keyOf(e) === key).length
+    if (dispatch.attempt !== failed + 1) {
+      this.fail(10, `${key} of ${uid}: attempt ${dispatch.attempt} after ${failed} failures`)
+    }
+  }
+
+  heard(uid: Uid, entry: Entry): void {
+    const stored = this.world.memory.runs.get(uid)?.journal[entry.seq - 1]
+    if (stored?.kind !== entry.kind || stored.payload !== entry.payload) {
+      this.fail(34, `a listener heard ${entry.kind} of ${uid}, which is not stored`)
+    }
+  }
+
+  closed(process: Process): void {
+    if (process.store.transactions.size > 0) {
+      this.fail('leak', `${process.life.name} has closed with an open transaction`)
+    }
+  }
+}
+
+function isSame(before: Shadow, row: MemoryRun): boolean {
+  if (row.journal.length !== before.journal.length) return false
+  if (row.messages.length !== before.messages) return false
+  const { row: was } = before
+  return (
+    row.status === was.status &&
+    row.owner === was.owner &&
+    row.epoch === was.epoch &&
+    row.dueAt === was.dueAt &&
+    row.taken === was.taken &&
+    row.inbox === was.inbox &&
+    row.stop === was.stop
+  )
+}
+
+function isTold(entry: Entry, told: { readonly text: string | null }): boolean {
+  if (!isAnswer(entry)) return false
+  if (entry.kind === 'timer.fired' || entry.kind === 'wait.withdrawn') return told.text === null
+  return (entry.payload ?? null) === told.text
+}

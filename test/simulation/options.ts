@@ -1,0 +1,87 @@
+// What a seed means: a small world with some kinds of faults switched on (swarm testing).
+
+import { Rng } from './scheduler.js'
+
+export interface Options {
+  readonly seed: number
+  readonly workers: number
+  readonly concurrency: number
+  readonly framesMax: number
+  readonly leaseMs: number
+  readonly pollMs: number
+  readonly chaosMs: number
+  /** Workers know only some of the definitions until the world heals. */
+  readonly split: boolean
+  /** How much faster or slower than the database each worker's clock may run. */
+  readonly drift: number
+  readonly starts: number
+  readonly signals: number
+  readonly cancels: number
+  readonly retries: number
+  readonly closes: number
+  readonly depth: number
+  readonly mailboxMax: number
+  readonly faults: Faults
+}
+
+/** Probabilities per call, or how often in all. */
+export interface Faults {
+  readonly notApplied: number
+  readonly replyLost: number
+  /** The caller hears that it failed, and later it is applied. */
+  readonly late: number
+  readonly slow: number
+  readonly busy: number
+  readonly hintsLost: number
+  readonly hintsDoubled: number
+  readonly poison: number
+  readonly bombs: number
+  readonly faultPoints: number
+  readonly crashes: number
+  readonly pauses: number
+  readonly clockJumps: number
+  readonly outages: number
+}
+
+export function optionsOf(seed: number): Options {
+  const rng = new Rng(seed ^ 0x5eed)
+  const sometimes = (p: number, value: () => number): number => (rng.chance(p) ? value() : 0)
+  const rate = (p: number, most: number): number => sometimes(p, () => rng.fraction() * most)
+  const count = (p: number, most: number): number => sometimes(p, () => rng.between(1, most))
+  const calm = rng.chance(0.1)
+  const p = calm ? 0 : 0.4
+  return {
+    seed,
+    workers: rng.between(1, 4),
+    concurrency: rng.pick([1, 2, 3, 8]),
+    framesMax: rng.pick([0, 1, 50, 50]),
+    leaseMs: 3_000,
+    pollMs: rng.pick([200, 500, 500]),
+    chaosMs: rng.pick([1_500, 4_000, 8_000]),
+    split: rng.chance(0.15),
+    drift: rng.chance(0.3) ? 0.03 : 0,
+    starts: rng.between(1, 8),
+    signals: rng.between(0, 12),
+    cancels: count(0.4, 3),
+    retries: count(0.4, 4),
+    closes: count(0.3, 2),
+    depth: rng.between(1, 3),
+    mailboxMax: rng.chance(0.1) ? 3 : 10_000,
+    faults: {
+      notApplied: rate(p, 0.1),
+      replyLost: rate(p, 0.15),
+      late: rate(p * 0.5, 0.1),
+      slow: rate(p, 0.1),
+      busy: rate(p, 0.3),
+      hintsLost: rng.chance(p) ? rng.pick([0.3, 1]) : 0,
+      hintsDoubled: rate(p, 0.5),
+      poison: rate(p * 0.6, 0.2),
+      bombs: calm || !rng.chance(0.08) ? 0 : 1,
+      faultPoints: rate(p * 0.5, 0.004),
+      crashes: calm ? 0 : count(0.4, 4),
+      pauses: calm ? 0 : count(0.35, 3),
+      clockJumps: calm ? 0 : count(0.2, 2),
+      outages: calm ? 0 : count(0.15, 1),
+    },
+  }
+}

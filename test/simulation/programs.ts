@@ -1,0 +1,320 @@
+// Random programs. A run's input is its program: a list of operations that its body interprets through the seam.
+// The output tells everything that the body has heard, in order, so that a replay that differs is seen.
+
+import {
+  type Attempt,
+  Failure,
+  type Program,
+  type StepOrder,
+  type Turn,
+} from '../../src/model/program.js'
+import type { RetryPolicy } from '../../src/model/run.js'
+import type { Rng } from './scheduler.js'
+
+export interface StepSpec {
+  readonly name: string
+  /** The first so many attempts fail. */
+  readonly fails: number
+  readonly retries: number
+  readonly delayMs: number
+  readonly backoff: 'fixed' | 'exponential'
+  readonly ms: number
+  readonly transaction: boolean
+  /** Kills the process that executes it. */
+  readonly bomb: boolean
+  /** Its value is one that the database refuses. */
+  readonly poison: boolean
+  readonly obedient: boolean
+  readonly timeoutMs: number | null
+}
+
+export type Op =
+  | { readonly op: 'step'; readonly step: StepSpec }
+  | { readonly op: 'sleep'; readonly name: string; readonly ms: number }
+  | {
+      readonly op: 'wait'
+      readonly name: string
+      readonly names: readonly string[]
+      readonly ms: number | null
+    }
+  | {
+      readonly op: 'child'
+      readonly name: string
+      readonly definition: 'flow' | 'task'
+      readonly input: string
+      readonly retries: number
+      readonly poison: boolean
+    }
+  | { readonly op: 'all' | 'race'; readonly branches: readonly (readonly Op[])[] }
+  | { readonly op: 'try'; readonly ops: readonly Op[] }
+  | { readonly op: 'record' | 'mark'; readonly name: string }
+  | { readonly op: 'stop' | 'throw' }
+
+export const POISON = 'POISON'
+export const NAMES = ['x', 'y', 'z']
+
+// ── making one ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Taste {
+  readonly poison: number
+  /** How many steps may still be bombs. */
+  bombs: number
+}
+
+export function makeOps(rng: Rng, depth: number, taste: Taste): readonly Op[] {
+  const ops: Op[] = []
+  const length = rng.between(1, depth > 1 ? 4 : 3)
+  for (let i = 0; i < length; i += 1) ops.push(makeOp(rng, depth, taste))
+  return ops
+}
+
+function makeOp(rng: Rng, depth: number, taste: Taste): Op {
+  const name = rng.pick(['a', 'b', 'c', 'd', 'e', 'f'])
+  const roll = rng.int(100)
+  if (roll < 36) return { op: 'step', step: makeStep(rng, name, taste) }
+  if (roll < 44) return { op: 'sleep', name, ms: rng.pick([0, 1, 20, 100, 700]) }
+  if (roll < 56) {
+    const names = rng.chance(0.3) ? ['x', 'y'] : [rng.pick(NAMES)]
+    return { op: 'wait', name, names, ms: rng.pick([null, 50, 400, 1_500]) }
+  }
+  if (roll < 60) return { op: rng.pick(['record', 'mark'] as const), name }
+  if (roll < 61) return { op: 'stop' }
+  if (roll < 63) return { op: 'throw' }
+  if (depth <= 1) return { op: 'step', step: makeStep(rng, name, taste) }
+  if (roll < 72) return { op: 'try', ops: makeOps(rng, depth - 1, taste) }
+  if (roll < 84) return makeChild(rng, name, depth, taste)
+  const branches: (readonly Op[])[] = []
+  const width = rng.between(2, 3)
+  for (let i = 0; i < width; i += 1) branches.push(makeOps(rng, depth - 1, taste))
+  return { op: rng.chance(0.6) ? 'all' : 'race', branches }
+}
+
+function makeChild(rng: Rng, name: string, depth: number, taste: Taste): Op {
+  const definition = rng.chance(0.4) ? 'task' : 'flow'
+  const retries = rng.pick([0, 0, 1, 2])
+  const poison = rng.chance(taste.poison * 0.3)
+  const input =
+    definition === 'task'
+      ? JSON.stringify(makeStep(rng, 'run', taste))
+      : JSON.stringify(makeOps(rng, depth - 1, taste))
+  return { op: 'child', name, definition, input, retries, poison }
+}
+
+function makeStep(rng: Rng, name: string, taste: Taste): StepSpec {
+  const bomb = taste.bombs > 0 && rng.chance(0.3)
+  if (bomb) taste.bombs -= 1
+  const fails = rng.pick([0, 0, 0, 1, 2, 3])
+  return {
+    name,
+    fails,
+    retries: rng.chance(0.75) ? fails : rng.int(3),
+    delayMs: rng.pick([0, 5, 40, 300]),
+    backoff: rng.chance(0.5) ? 'fixed' : 'exponential',
+    ms: rng.pick([0, 0, 5, 60, 350]),
+    transaction: rng.chance(0.3),
+    bomb,
+    poison: rng.chance(taste.poison),
+    obedient: rng.chance(0.6),
+    timeoutMs: rng.chance(0.1) ? rng.pick([30, 200]) : null,
+  }
+}
+
+// ── carrying one out ────────────────────────────────────────────────────────────────────────────────────────
+
+/** What a body has been told. */
+export interface Told {
+  readonly name: string
+  readonly occurrence: number
+  readonly text: string | null
+}
+
+export interface Dispatch {
+  readonly uid: string
+  readonly name: string
+  readonly occurrence: number
+  readonly attempt: number
+  readonly idempotencyKey: string
+  readonly transaction: boolean
+  readonly retry: RetryPolicy
+  /** What the body had been told when it asked. */
+  readonly told: readonly Told[]
+}
+
+/** What user code can do in the process that it runs in. */
+export interface Stage {
+  dispatched(dispatch: Dispatch): void
+  /** Takes so long; rejects when `signal` aborts. */
+  work(ms: number, signal: AbortSignal | null): Promise<void>
+  explode(): Promise<never>
+  /** Never the same twice. */
+  fresh(): number
+}
+
+export const policyOf = (step: {
+  retries: number
+  delayMs: number
+  backoff: 'fixed' | 'exponential'
+}): RetryPolicy => ({
+  attempts: step.retries,
+  delayMs: step.delayMs,
+  backoff: step.backoff,
+  maxDelayMs: 500,
+  jitter: false,
+  stopOn: [],
+})
+
+export function flowProgram(stage: Stage): Program {
+  return {
+    name: 'flow',
+    version: '1',
+    style: 'function',
+    body: async (turn) => {
+      const body = new Body(stage, turn)
+      const results = await body.series(JSON.parse(turn.run.input) as readonly Op[])
+      return JSON.stringify({ results, told: body.told, now: body.times })
+    },
+  }
+}
+
+export function taskProgram(stage: Stage): Program {
+  return {
+    name: 'task',
+    version: '1',
+    style: 'task',
+    body: async (turn) => {
+      const spec = JSON.parse(turn.run.input) as StepSpec
+      const told = new Body(stage, turn).step(spec, turn.run.order?.retry ?? policyOf(spec))
+      return (await told) ?? ''
+    },
+  }
+}
+
+class Body {
+  readonly told: Told[] = []
+  readonly times: number[] = []
+  private readonly stage: Stage
+  private readonly turn: Turn
+  private readonly counts = new Map<string, number>()
+
+  constructor(stage: Stage, turn: Turn) {
+    this.stage = stage
+    this.turn = turn
+  }
+
+  async series(ops: readonly Op[]): Promise<unknown[]> {
+    const results: unknown[] = []
+    for (const op of ops) {
+      results.push(await this.one(op))
+      this.times.push(this.turn.now())
+    }
+    return results
+  }
+
+  private one(op: Op): Promise<unknown> {
+    const { turn } = this
+    switch (op.op) {
+      case 'step':
+        return this.step(op.step, policyOf(op.step))
+      case 'sleep':
+        return this.hear(
+          op.name,
+          turn.sleep(op.name, { afterMs: op.ms }).then(() => null),
+        )
+      case 'wait': {
+        const until = op.ms === null ? null : { afterMs: op.ms }
+        const got = turn.receive(op.name, { names: op.names, until })
+        return this.hear(
+          op.name,
+          got.then((message) => message?.payload ?? null),
+        )
+      }
+      case 'child':
+        return this.child(op)
+      case 'all':
+        return Promise.all(op.branches.map((branch) => this.series(branch)))
+      case 'race':
+        return Promise.race(op.branches.map((branch) => this.series(branch)))
+      case 'try':
+        return this.series(op.ops).catch((error: unknown) => `caught ${textOf(error)}`)
+      case 'record': {
+        const value = JSON.stringify(`record ${this.stage.fresh()}`)
+        return this.hear(op.name, turn.record(op.name, { value }))
+      }
+      case 'mark':
+        return Promise.resolve(turn.mark(`mark-${op.name}`))
+      case 'stop':
+        return turn.stop('by itself')
+      case 'throw':
+        return Promise.reject(new Error('thrown by the body'))
+    }
+  }
+
+  private child(op: Op & { op: 'child' }): Promise<string | null> {
+    const order = {
+      definition: op.definition,
+      version: null,
+      input: op.poison ? `${op.input} ${POISON}` : op.input,
+      order: null,
+      retry: policyOf({ retries: op.retries, delayMs: 20, backoff: 'fixed' }),
+      timeoutMs: null,
+    }
+    return this.hear(op.name, this.turn.child(op.name, order))
+  }
+
+  step(spec: StepSpec, retry: RetryPolicy): Promise<string | null> {
+    const told = this.told.slice()
+    const occurrence = (this.counts.get(spec.name) ?? 0) + 1
+    const order: StepOrder = {
+      label: spec.transaction ? 'transaction' : 'inline',
+      retry,
+      timeoutMs: spec.timeoutMs,
+      execute: async (attempt) => {
+        const { number, idempotencyKey } = attempt
+        const { uid } = this.turn.run
+        const { name } = spec
+        const { transaction } = spec
+        const names = { uid, name, occurrence, idempotencyKey }
+        const what = { ...names, attempt: number, transaction, retry, told }
+        this.stage.dispatched(what)
+        return this.execute(spec, attempt)
+      },
+    }
+    return this.hear(spec.name, this.turn.step(spec.name, order))
+  }
+
+  private async execute(spec: StepSpec, attempt: Attempt): Promise<{ readonly value: string }> {
+    const { stage } = this
+    const id = `${attempt.idempotencyKey} ${stage.fresh()}`
+    const signal = spec.obedient ? attempt.signal : null
+    if (spec.bomb) await stage.explode()
+    if (spec.transaction) {
+      await attempt.transaction(5_000, async (sql) => {
+        await sql.query('insert', [attempt.idempotencyKey])
+        await stage.work(spec.ms, signal)
+        if (attempt.number <= spec.fails) throw new Error(`fails ${id}`)
+      })
+    } else {
+      await stage.work(spec.ms, signal)
+      if (attempt.number <= spec.fails) throw new Error(`fails ${id}`)
+    }
+    return { value: JSON.stringify(spec.poison ? `${id} ${POISON}` : id) }
+  }
+
+  private async hear(name: string, asked: Promise<string | null>): Promise<string | null> {
+    const occurrence = (this.counts.get(name) ?? 0) + 1
+    this.counts.set(name, occurrence)
+    try {
+      const text = await asked
+      this.told.push({ name, occurrence, text })
+      return text
+    } catch (error) {
+      this.told.push({ name, occurrence, text: error instanceof Failure ? error.error : null })
+      throw error
+    }
+  }
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof Failure) return error.error
+  return error instanceof Error ? error.message : String(error)
+}

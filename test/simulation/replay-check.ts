@@ -1,0 +1,61 @@
+// 25 and 27: a finished journal, driven again by the same code, asks the same, starts nothing and ends the same.
+
+import { isFinal } from '../../src/model/run.js'
+import type { MemoryRun } from '../../src/store/memory.js'
+import { finalStatusOf } from './fold.js'
+import { optionsOf } from './options.js'
+import { World } from './world.js'
+
+const CALM = { workers: 1, concurrency: 8, framesMax: 0, split: false, drift: 0, starts: 0 }
+const NO_CALLS = { signals: 0, cancels: 0, retries: 0, closes: 0 }
+
+/** What is wrong with the replay of these runs; null if nothing. */
+export async function replayed(rows: readonly MemoryRun[]): Promise<string | null> {
+  const options = { ...optionsOf(1), ...CALM, ...NO_CALLS }
+  const world = new World({ ...options, chaosMs: 0 })
+  world.heal()
+  // Later than anything in these journals.
+  world.jumpClock(86_400_000)
+  const expected = new Map<string, MemoryRun>()
+  for (const row of rows) {
+    if (!endedByItself(row)) continue
+    expected.set(row.uid, row)
+    world.memory.runs.set(row.uid, beforeItsEnd(row, world.dbNow()))
+  }
+  if (expected.size === 0) return null
+  world.boot(0)
+  const isOver = (): boolean =>
+    [...world.memory.runs.values()].every((row) => isFinal(row.status) || row.reason === 'diverged')
+  await world.scheduler.run(20_000, isOver, 20_000)
+  if (world.scheduler.failure) return world.scheduler.failure
+  for (const [uid, row] of expected) {
+    const again = world.memory.runs.get(row.uid)
+    const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
+    if (was?.kind !== is?.kind || was?.payload !== is?.payload) {
+      const said = world.scheduler.last.filter((line) => line.includes('says')).join('\n')
+      return `${uid} ended ${was?.kind} ${was?.payload}; its replay ${is?.kind} ${is?.payload}\n${said}`
+    }
+    if (row.journal.length !== again?.journal.length) return `the replay of ${uid} added entries`
+  }
+  const [started] = world.executions
+  return started ? `the replay of ${started.uid} executed "${started.name}"` : null
+}
+
+/** Its body came to the end: the journal has all that led to it. */
+function endedByItself(row: MemoryRun): boolean {
+  const last = row.journal.at(-1)
+  if (row.journal.some((entry) => entry.kind === 'run.reopened')) return false
+  if (last?.kind === 'run.completed') return true
+  // Not so if the database refused what it had to say, or if its workers crashed.
+  const text = last?.payload ?? ''
+  const isOurs = text.includes('VALUE_UNSTORABLE') || text.includes('WORKER_CRASHED')
+  return last?.kind === 'run.failed' && !isOurs
+}
+
+function beforeItsEnd(row: MemoryRun, now: number): MemoryRun {
+  const journal = row.journal.filter((entry) => finalStatusOf(entry) === null)
+  const open = { status: 'waiting', reason: 'timer', owner: null, stop: null, epoch: 0 } as const
+  const fresh = { dueAt: now, crashes: 0, finishedAt: null, deadlineAt: null, divergedBuilds: [] }
+  const messages = row.messages.map((message) => ({ ...message }))
+  return { ...row, ...open, ...fresh, run: { ...row.run, parent: null }, journal, messages }
+}

@@ -1,0 +1,101 @@
+// One seed, from its options to its verdict.
+
+import type { Counters } from '../../src/kernel/counters.js'
+import { isFinal } from '../../src/model/run.js'
+import { checkEnd } from './at-end.js'
+import { Clients } from './clients.js'
+import { type Options, optionsOf } from './options.js'
+import { replayed } from './replay-check.js'
+import { type Switches, World } from './world.js'
+
+export interface Verdict {
+  readonly seed: number
+  readonly options: Options
+  /** null: everything held. */
+  readonly failure: string | null
+  readonly hash: number
+  readonly events: number
+  readonly counters: Counters
+  readonly last: readonly string[]
+  readonly runs: number
+  readonly codes: ReadonlyMap<string, number>
+}
+
+const EVENTS_MAX = 60_000
+/** Everything is over so long after the faults: leases, retries, crash limits, and time to spare. */
+const HEAL_MS = 150_000
+/** Runs of each world whose journals are driven again. */
+const REPLAYS = 8
+
+export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
+  const options = optionsOf(seed)
+  const world = new World(options, switches)
+  const clients = new Clients(world)
+  const { scheduler } = world
+  for (let slot = 0; slot < options.workers; slot += 1) world.boot(slot)
+  clients.plan()
+  planFaults(world)
+  await scheduler.run(options.chaosMs, () => false, EVENTS_MAX)
+  world.heal()
+  await settle(world, clients)
+  return {
+    seed,
+    options,
+    failure: scheduler.failure,
+    hash: scheduler.hash,
+    events: scheduler.events,
+    counters: world.counters,
+    last: scheduler.last,
+    runs: world.memory.runs.size,
+    codes: clients.codes,
+  }
+}
+
+function planFaults(world: World): void {
+  const { scheduler, options } = world
+  const { rng } = scheduler
+  const { crashes, pauses, clockJumps, outages } = options.faults
+  const some = (count: number, label: string, happen: () => void): void => {
+    for (let i = 0; i < count; i += 1) {
+      scheduler.after(null, rng.int(options.chaosMs), `fault: ${label}`, happen)
+    }
+  }
+  some(crashes, 'crash', () => {
+    if (world.open.length > 0) world.crash(rng.pick(world.open))
+  })
+  some(pauses, 'pause', () => {
+    if (world.open.length > 0) world.pause(rng.pick(world.open), rng.pick([500, 2_500, 5_000]))
+  })
+  some(clockJumps, 'clock', () => {
+    world.jumpClock(rng.pick([-60_000, -900, 900, 4_000, 3_600_000]))
+  })
+  some(outages, 'outage', () => {
+    world.awayUntil = scheduler.now + rng.pick([500, 2_500, 6_000])
+  })
+}
+
+/** Without faults every run comes to its end (32), and then all the rest must hold. */
+async function settle(world: World, clients: Clients): Promise<void> {
+  const { scheduler } = world
+  const isOver = (): boolean => {
+    for (const row of world.memory.runs.values()) if (!isFinal(row.status)) return false
+    return true
+  }
+  const until = scheduler.now + HEAL_MS
+  await scheduler.run(scheduler.now + 200, () => false, EVENTS_MAX)
+  while (!scheduler.failure && !isOver()) {
+    if (scheduler.now > until) {
+      const open = [...world.memory.runs.values()].filter((row) => !isFinal(row.status))
+      const shown = open.map((row) => `${row.uid} ${row.status} ${row.reason} owner ${row.owner}`)
+      return scheduler.fail('invariant 32', `not over after healing: ${shown.join('; ')}`)
+    }
+    clients.answerAll()
+    await scheduler.run(scheduler.now + 500, isOver, EVENTS_MAX)
+  }
+  // Leases of the dead run out, and what they had to say is inherited.
+  await scheduler.run(scheduler.now + 6_000, () => false, EVENTS_MAX)
+  if (scheduler.failure) return
+  checkEnd(world, clients)
+  const difference = await replayed([...world.memory.runs.values()].slice(0, REPLAYS))
+  if (difference) scheduler.fail('invariant 25', difference)
+}

@@ -1,0 +1,293 @@
+// A simulated world: one store, a few processes, a database clock, and what goes wrong with all of them.
+
+import type { Kernel, KernelEvent } from '../../src/kernel/api.js'
+import { type Counters, newCounters } from '../../src/kernel/counters.js'
+import type { Defect } from '../../src/kernel/defects.js'
+import { createKernel } from '../../src/kernel/engine.js'
+import type { Hint, Ports } from '../../src/kernel/ports.js'
+import type { WorkerHost } from '../../src/kernel/worker.js'
+import type { Uid } from '../../src/model/ids.js'
+import { type MemoryDefect, MemoryStore } from '../../src/store/memory.js'
+import { type Change, FaultyStore, type Witness } from './faulty-store.js'
+import { Watch } from './invariants.js'
+import type { Faults, Options } from './options.js'
+import { type Dispatch, flowProgram, type Stage, taskProgram } from './programs.js'
+import { type Life, Scheduler } from './scheduler.js'
+
+export interface Execution extends Dispatch {
+  readonly life: string
+  /** By the database's clock. */
+  readonly at: number
+}
+
+/** One life of one process. */
+export interface Process {
+  readonly slot: number
+  readonly life: Life
+  readonly store: FaultyStore
+  readonly definitions: readonly string[]
+  kernel: Kernel | null
+  host: WorkerHost | null
+  closing: boolean
+}
+
+export interface Switches {
+  readonly defects?: ReadonlySet<Defect>
+  readonly memoryDefects?: ReadonlySet<MemoryDefect>
+}
+
+const BASE_AT = 1_700_000_000_000
+const NO_FAULTS: Faults = {
+  notApplied: 0,
+  replyLost: 0,
+  late: 0,
+  slow: 0,
+  busy: 0,
+  hintsLost: 0,
+  hintsDoubled: 0,
+  poison: 0,
+  bombs: 0,
+  faultPoints: 0,
+  crashes: 0,
+  pauses: 0,
+  clockJumps: 0,
+  outages: 0,
+}
+
+export class World implements Witness {
+  readonly options: Options
+  readonly scheduler: Scheduler
+  readonly memory: MemoryStore
+  readonly watch: Watch
+  readonly counters: Counters = newCounters()
+  readonly executions: Execution[] = []
+  readonly processes: Process[] = []
+  /** Entries that some listener has heard, as `uid:seq`. */
+  readonly heard = new Set<string>()
+  awayUntil = 0
+  healed = false
+  private readonly switches: Switches
+  private readonly subscribers = new Map<Life, (hint: Hint) => void>()
+  private dbOffset = 0
+  private freshest = 0
+  private lives = 0
+  private explosions = 0
+
+  constructor(options: Options, switches: Switches = {}) {
+    this.options = options
+    this.switches = switches
+    this.scheduler = new Scheduler(options.seed)
+    this.memory = new MemoryStore({
+      now: () => this.dbNow(),
+      mailboxMax: options.mailboxMax,
+      ...(switches.memoryDefects ? { defects: switches.memoryDefects } : {}),
+    })
+    this.watch = new Watch(this)
+  }
+
+  dbNow(): number {
+    return BASE_AT + Math.floor(this.scheduler.now) + this.dbOffset
+  }
+
+  faults(): Faults {
+    return this.healed ? NO_FAULTS : this.options.faults
+  }
+
+  changed(change: Change): void {
+    this.watch.changed(change)
+  }
+
+  jumpClock(ms: number): void {
+    this.dbOffset += ms
+    this.scheduler.note(`the database's clock jumps by ${ms}`)
+  }
+
+  // ── processes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Living processes with a kernel that takes calls. */
+  get open(): readonly Process[] {
+    return this.processes.filter((p) => p.life.alive && p.kernel !== null && !p.closing)
+  }
+
+  boot(slot: number): void {
+    this.lives += 1
+    const life: Life = { name: `w${slot}.${this.lives}`, alive: true, heldUntil: 0 }
+    const split = this.options.split && !this.healed
+    const definitions = split ? (slot % 2 === 0 ? ['flow'] : ['task']) : ['flow', 'task']
+    const store = new FaultyStore(this, life)
+    const process: Process = {
+      slot,
+      life,
+      store,
+      definitions,
+      kernel: null,
+      host: null,
+      closing: false,
+    }
+    this.processes.push(process)
+    const stage = this.stage(process)
+    const programs = [flowProgram(stage), taskProgram(stage)]
+    const { concurrency, framesMax, leaseMs, pollMs } = this.options
+    createKernel({
+      store,
+      ports: this.ports(process),
+      programs: programs.filter((program) => definitions.includes(program.name)),
+      worker: true,
+      concurrency,
+      framesMax,
+      leaseMs,
+      pollMs,
+      build: life.name,
+      closeGraceMs: 1_000,
+      counters: this.counters,
+      ...(this.switches.defects ? { defects: this.switches.defects } : {}),
+    }).then(
+      (kernel) => {
+        process.kernel = kernel
+        process.host = (kernel as unknown as { readonly host: WorkerHost }).host
+        kernel.on((event) => this.hear(process, event))
+        this.completeCode(process)
+      },
+      () => {
+        this.end(process)
+        this.bootLater(slot, 200)
+      },
+    )
+  }
+
+  bootLater(slot: number, ms: number): void {
+    this.scheduler.after(null, ms, `boot ${slot}`, () => this.boot(slot))
+  }
+
+  crash(process: Process): void {
+    if (!process.life.alive) return
+    this.scheduler.note(`${process.life.name} crashes`)
+    this.end(process)
+    this.bootLater(process.slot, this.scheduler.rng.pick([50, 500, 4_000]))
+  }
+
+  pause(process: Process, ms: number): void {
+    this.scheduler.note(`${process.life.name} pauses for ${ms}`)
+    process.life.heldUntil = this.scheduler.now + ms
+  }
+
+  /** Gracefully; another process takes its place. */
+  close(process: Process): void {
+    const { kernel } = process
+    if (!kernel || process.closing || !process.life.alive) return
+    process.closing = true
+    this.scheduler.note(`${process.life.name} closes`)
+    void kernel.close().then(() => {
+      this.watch.closed(process)
+      // What it still does is seen for a while: it must be nothing.
+      this.scheduler.after(null, 1_000, `${process.life.name} exits`, () => this.end(process))
+      this.bootLater(process.slot, this.scheduler.rng.pick([1, 300]))
+    })
+  }
+
+  heal(): void {
+    this.healed = true
+    this.awayUntil = 0
+    for (const process of this.processes) {
+      if (process.life.heldUntil > this.scheduler.now) process.life.heldUntil = this.scheduler.now
+    }
+    for (const process of this.open) this.completeCode(process)
+  }
+
+  /** Once healed, every process has all the code. */
+  private completeCode(process: Process): void {
+    if (this.healed && process.definitions.length === 1) this.close(process)
+  }
+
+  private end(process: Process): void {
+    process.life.alive = false
+    this.subscribers.delete(process.life)
+  }
+
+  // ── what a process is given ───────────────────────────────────────────────────────────────────────────────
+
+  private ports(process: Process): Ports {
+    const { life } = process
+    const { scheduler } = this
+    const { rng } = scheduler
+    const base = rng.int(1_000_000)
+    const { drift } = this.options
+    const rate = 1 + (rng.fraction() * 2 - 1) * drift
+    const silent = (): void => {}
+    const note = (message: string): void => scheduler.note(`${life.name} says: ${message}`)
+    return {
+      clock: {
+        monotonic: () => base + scheduler.now * rate,
+        after: (ms, callback) => {
+          if (!life.alive) return () => {}
+          return scheduler.after(life, Math.max(0, ms / rate), `timer ${Math.round(ms)}`, callback)
+        },
+      },
+      quiet: { next: (callback) => void scheduler.after(life, 0, 'quiet', callback) },
+      random: {
+        bytes: (count) => Uint8Array.from({ length: count }, () => rng.int(256)),
+        fraction: () => rng.fraction(),
+      },
+      hints: {
+        publish: (hint) => life.alive && this.publish(hint),
+        subscribe: (listener) => {
+          this.subscribers.set(life, listener)
+          return () => this.subscribers.delete(life)
+        },
+        close: async () => {},
+      },
+      log: { debug: silent, info: silent, warn: note, error: note },
+      fault: () => {
+        if (rng.chance(this.faults().faultPoints)) this.crash(process)
+      },
+    }
+  }
+
+  private publish(hint: Hint): void {
+    const { rng } = this.scheduler
+    const { hintsLost, hintsDoubled, slow } = this.faults()
+    for (const [life, listener] of this.subscribers) {
+      if (rng.chance(hintsLost)) continue
+      const times = rng.chance(hintsDoubled) ? 2 : 1
+      for (let i = 0; i < times; i += 1) {
+        const delay = rng.chance(slow) ? 1_000 : rng.int(3)
+        this.scheduler.after(life, delay, `hint ${hint.kind}`, () => listener(hint))
+      }
+    }
+  }
+
+  private stage(process: Process): Stage {
+    const { life } = process
+    return {
+      dispatched: (dispatch) => {
+        if (!life.alive) return
+        this.executions.push({ ...dispatch, life: life.name, at: this.dbNow() })
+        this.watch.dispatched(process, dispatch)
+      },
+      work: (ms, signal) =>
+        new Promise((resolve, reject) => {
+          const off = this.scheduler.after(life, ms, 'work', resolve)
+          signal?.addEventListener('abort', () => {
+            off()
+            reject(signal.reason)
+          })
+        }),
+      explode: () => {
+        this.explosions += 1
+        if (this.explosions > 12) return Promise.reject(new Error('a bomb that was defused'))
+        this.crash(process)
+        return new Promise(() => {})
+      },
+      fresh: () => {
+        this.freshest += 1
+        return this.freshest
+      },
+    }
+  }
+
+  private hear(process: Process, event: KernelEvent): void {
+    if (!process.life.alive || event.kind !== 'entry') return
+    this.heard.add(event.id)
+    this.watch.heard(event.run.uid as Uid, event.entry)
+  }
+}

@@ -1,0 +1,202 @@
+// A database with a schema of its own, engines on it, and a look behind them.
+
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { composeEngine, type Instead } from '../../src/create-engine.js'
+import { readEngineOptions } from '../../src/engine/options.js'
+import { type Definition, type Engine, PerdureError } from '../../src/index.js'
+import { type Counters, newCounters } from '../../src/kernel/counters.js'
+import { openHints } from '../../src/live-hints.js'
+import type { Opened } from '../../src/open-store.js'
+import type { Driver, SqlValue } from '../../src/store/driver.js'
+import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
+import { openPgDriver } from '../../src/store/driver-pg/driver.js'
+import { openSqlStore } from '../../src/store/sql-store.js'
+import { type Database, freshSchema, urlOf } from './databases.js'
+
+type Row = Record<string, SqlValue>
+
+export interface More {
+  /** Of createEngine. */
+  readonly options?: object
+  readonly kernel?: Instead['kernel']
+  /** Stands between the engine and its database. */
+  readonly driver?: (driver: Driver) => Driver
+  readonly store?: (opened: Opened) => Opened
+}
+
+export interface Probed {
+  readonly counters: Counters
+  /** What was logged, as "level: message". */
+  readonly lines: string[]
+}
+
+export type RunRow = Readonly<{
+  uid: string
+  status: string
+  reason: string | null
+  owner: string | null
+  epoch: number
+  seq: number
+  dueAt: number | null
+}>
+
+export interface World {
+  readonly schema: string
+  /** Is closed when the test ends. */
+  open<const W extends readonly Definition[]>(
+    workflows: W,
+    more?: More,
+  ): Promise<Engine<W> & Probed>
+  /** `@schema@` is the world's schema. */
+  sql(text: string, params?: readonly SqlValue[]): Promise<readonly Row[]>
+  /** The row of a run of the default workspace. */
+  row(id: string): Promise<RunRow>
+  /** How many rows each table has. */
+  counts(): Promise<Row>
+  /** The database's time, in milliseconds. */
+  now(): Promise<number>
+  /** Moves the database's clock forward, for everybody and at once. */
+  advance(ms: number): Promise<void>
+}
+
+/** One world for all tests of a describe: they use definitions and ids of their own. */
+export function worldOn(database: Database): World {
+  const schema = freshSchema()
+  let base: { driver: Driver; query: Driver['query'] } | null = null
+  let offsetMs = 0
+
+  beforeAll(async () => {
+    base = await openBase(database)
+    await (await openSqlStore({ driver: unclosable(base.driver), schema })).close()
+  })
+  afterAll(async () => {
+    if (database.name !== 'pglite') await base?.driver.script(`drop schema ${schema} cascade`)
+    await base?.driver.close()
+  })
+
+  const sql: World['sql'] = async (text, params = []) => {
+    if (base === null) throw new Error('the world is not there yet')
+    return base.query('read', text.replaceAll('@schema@', schema), params)
+  }
+  const one = async (text: string, params: readonly SqlValue[] = []): Promise<Row> => {
+    const [row] = await sql(text, params)
+    if (row === undefined) throw new Error(`no row: ${text} ${params.join()}`)
+    return row
+  }
+  const openDriver = async (): Promise<Driver> => {
+    if (base === null) throw new Error('the world is not there yet')
+    return database.name === 'pglite'
+      ? unclosable(base.driver)
+      : openPgDriver({ target: urlOf(database) })
+  }
+
+  return {
+    schema,
+    sql,
+    async open(workflows, more = {}) {
+      const lines: string[] = []
+      const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
+      const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+      const given = { database: 'memory:', schema, workflows, log, ...more.options }
+      const settings = readEngineOptions(given, {})
+      const bare = await openDriver()
+      const driver = more.driver?.(bare) ?? bare
+      const store = await openSqlStore({ driver, schema })
+      const opened = { store, hints: await openHints(driver, schema, log) }
+      const counters = newCounters()
+      const engine = await composeEngine(settings, {
+        opened: more.store?.(opened) ?? opened,
+        kernel: { counters, pollMs: 50, ...more.kernel },
+      })
+      onTestFinished(() => engine.close())
+      return Object.assign(engine as unknown as Engine<never>, { counters, lines }) as never
+    },
+    async row(id) {
+      const row = await one(
+        `select uid::text, status, reason, owner::text, epoch, seq, (extract(epoch from due_at) * 1000)::float8 as due
+           from @schema@.runs where workspace = 'default' and id = $1::text`,
+        [id],
+      )
+      return { ...row, dueAt: row.due } as unknown as RunRow
+    },
+    counts: () =>
+      one(`select (select count(*)::int from @schema@.runs) as runs,
+          (select count(*)::int from @schema@.journal) as journal,
+          (select count(*)::int from @schema@.messages) as messages`),
+    now: async () => Number((await one('select @schema@.ms_v1(@schema@.clock_v1()) as now')).now),
+    async advance(ms) {
+      offsetMs += ms
+      // The setting of a session reaches that session alone; this reaches all of them.
+      await sql(`create or replace function @schema@.clock_v1() returns timestamptz language sql volatile as
+        'select date_trunc(''milliseconds'', clock_timestamp()) + ${offsetMs} * interval ''1 millisecond'''`)
+    },
+  }
+}
+
+async function openBase(
+  database: Database,
+): Promise<{ readonly driver: Driver; readonly query: Driver['query'] }> {
+  if (database.name === 'pglite') {
+    const silent = () => {}
+    const log = { debug: silent, info: silent, warn: silent, error: silent }
+    const embedded = { directory: null, production: false, allowInProduction: false, log }
+    const driver = await openEmbedded(embedded)
+    return { driver, query: (lane, sql, params) => driver.query(lane, sql, params) }
+  }
+  const driver = await openPgDriver({ target: urlOf(database) })
+  return { driver, query: (lane, sql, params) => driver.query(lane, sql, params) }
+}
+
+/** Several engines share the one connection of an embedded database. */
+function unclosable(driver: Driver): Driver {
+  return {
+    kind: driver.kind,
+    description: driver.description,
+    query: (lane, sql, params) => driver.query(lane, sql, params),
+    script: (sql) => driver.script(sql),
+    begin: (limitMs) => driver.begin(limitMs),
+    notify: (channel, payload) => driver.notify(channel, payload),
+    listen: (channel, listener) => driver.listen(channel, listener),
+    close: async () => {},
+  }
+}
+
+/** A name that no other test of the schema uses. */
+export const fresh = (word = 'w'): string => `${word}-${randomUUID().slice(0, 8)}`
+
+/** Polls until it fits. */
+export const eventually = <T>(look: () => Promise<T> | T) =>
+  expect.poll(look, { timeout: 10_000, interval: 10 })
+
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The PerdureError that it rejects with. */
+export async function refusalOf(promise: Promise<unknown>): Promise<PerdureError> {
+  const error: unknown = await promise.then(
+    () => new Error('it did not reject'),
+    (reason: unknown) => reason,
+  )
+  if (!PerdureError.is(error)) throw error
+  return error
+}
+
+/** Something that the test lets happen. */
+export function gate<T = void>(): {
+  readonly passed: Promise<T>
+  readonly open: (value: T) => void
+} {
+  let open: (value: T) => void = () => {}
+  const passed = new Promise<T>((resolve) => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+/** Everything of a paged answer. */
+export async function all<T>(paged: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of paged) items.push(item)
+  return items
+}
