@@ -42,7 +42,7 @@ async function endedTransaction() {
   }
   const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1 }
   const step = await openStepTransaction(opened)
-  return step.close({ ...delta, ...next } as unknown as TurnDelta)
+  return step.close({ ...delta, ...next } as unknown as TurnDelta, { feed: false })
 }
 const UID = '01a1e11a-7a4e-74ce-981f-2d11f382304b'
 
