@@ -40,7 +40,8 @@ async function endedTransaction() {
     commit: async () => {},
     rollback: async () => {},
   }
-  const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1 }
+  const now = async () => 0
+  const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1, now }
   const step = await openStepTransaction(opened)
   return step.close({ ...delta, ...next } as unknown as TurnDelta, { feed: false })
 }
