@@ -233,7 +233,7 @@ export class WorkerHost {
   private handOver(inHand: ReadonlyMap<Uid, readonly Message[]>): void {
     for (const [uid, messages] of inHand) {
       const frame = this.frames.active.get(uid)
-      if (!frame || frame.state !== 'active') continue
+      if (frame?.state !== 'active') continue
       if (frame.mail.fits(messages)) frame.hear(messages)
       else this.executor.loadMail(frame)
     }
