@@ -72,6 +72,7 @@ function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
     commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
 
   return {
+    isSingle: driver.kind === 'embedded',
     commit,
 
     async claim(by, places, suspects) {

@@ -21,7 +21,11 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
   const call: Call = async (params) => (await transaction.query(sql.commit, params)).rows as Row[]
   const xact = await transactionId(transaction, sql)
   return {
-    query: (text, params) => transaction.query(text, params),
+    query: (text, params) =>
+      transaction.query(text, params).catch((error: unknown) => {
+        // The rest is for user code, as its own client would throw it.
+        throw error instanceof DriverError && error.connection ? asStoreError(error) : error
+      }),
     rollback: () => transaction.rollback(),
     async close(delta: TurnDelta, { feed }): Promise<Committed> {
       let committed: Committed
