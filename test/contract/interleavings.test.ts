@@ -54,8 +54,12 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       const run = await ownedRun(store, by)
       const owner = await s.begin()
       await owner.commit(by, parked(fenceOf(run, by)))
+      const other = await ownedRun(store, by)
       const message = signal(run)
-      expect(await kinds(store, worker(), message)).toEqual(['busy'])
+      const before = s.sent.commit
+      expect(await kinds(store, worker(), message, signal(other))).toEqual(['busy', 'done'])
+      // One call: it did not wait, so nobody could wait for it while it held the other's row.
+      expect(s.sent.commit - before).toBe(1)
       await owner.end('commit')
       expect(await kinds(store, worker(), message)).toEqual(['done'])
       expect(await claimAll(store, by)).toMatchObject([{ uid: run.uid, inbox: 1 }])
@@ -414,6 +418,7 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       })
     }
     expect((await store.commit(by, [signal(parks, {}, true)], PLAIN)).claimed).toEqual([])
+    expect((await viewOf(store, parks)).dueAt).toBeNull()
     expect(await claimAll(store, by)).toEqual([])
     await commit(store, by, cancel(released))
     expect((await store.commit(by, [cancel(parks, {}, true)], PLAIN)).claimed).toMatchObject([
