@@ -33,6 +33,27 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       expect(kinds).toEqual(['run.created', 'step.completed', 'run.completed'])
     })
 
+    test('that takes long, beside a step that does not, commits like any other', async () => {
+      const name = await table()
+      const ship = workflow(fresh('ship'), async (wf) => {
+        await wf.transaction('first', (tx) => tx.query(`insert into ${name} values ('s-1')`))
+        // Long enough to be written down as asked for, and for the other's outcome to want a commit.
+        return Promise.all([
+          wf.transaction('long', async (tx) => {
+            await tx.query(`insert into ${name} values ('s-2')`)
+            await pause(300)
+            return 'long'
+          }),
+          wf.do('quick', () => 'quick'),
+        ])
+      })
+      const engine = await world.open([ship])
+      const startedAt = performance.now()
+      expect(await engine.run(ship)).toMatchObject({ output: ['long', 'quick'] })
+      expect(performance.now() - startedAt).toBeLessThan(4_500)
+      expect(await ids(name)).toEqual(['s-1', 's-2'])
+    })
+
     test('rolls back what a throwing function wrote, and its retry finds nothing in the way', async () => {
       const name = await table()
       const ship = workflow(fresh('ship'), async (wf) =>
