@@ -9,10 +9,10 @@ export const RECORD = 'record'
 
 /** User code under way. */
 export interface Running {
-  /** Its transaction has the only connection, or waits for it. */
-  readonly transacting: boolean
   /** Raises its AbortSignal; its result still counts. */
   abort(reason: Error): void
+  /** It has asked for a transaction. */
+  readonly hasTransaction: boolean
   /** Takes away its right to write. */
   giveUp(reason: Error): void
 }

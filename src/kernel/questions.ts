@@ -81,10 +81,10 @@ export class Questions {
     return false
   }
 
-  /** A transaction has the only connection: a delta sent now would wait for it, and its closing for the delta. */
-  transacting(): boolean {
+  /** A step of it has asked for a transaction. */
+  inTransaction(): boolean {
     for (const ask of this.open.values()) {
-      if (ask.kind === 'step' && ask.running?.transacting) return true
+      if (ask.kind === 'step' && ask.running?.hasTransaction) return true
     }
     return false
   }

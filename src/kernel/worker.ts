@@ -287,11 +287,11 @@ export class WorkerHost {
       defects,
       counters,
       build: options.build,
+      isSingle: store.isSingle ?? false,
       askShownAfterMs: ASK_SHOWN_AFTER_MS,
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
-        oneConnection: store.oneConnection ?? false,
         fault: (point) => ports.fault(point),
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },

@@ -1,16 +1,16 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
+import { waitFor } from '../../src/authoring/function/wait.js'
+import { parse } from '../../src/authoring/schema.js'
 import * as engine from '../../src/engine/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
-import { parse } from '../../src/authoring/schema.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
 import { checkOptions, type ErrorCode, PerdureError } from '../../src/model/errors.js'
 import type { Driver } from '../../src/store/driver.js'
 import { migrate } from '../../src/store/migrate.js'
-import { openStepTransaction } from '../../src/store/step-transaction.js'
 import { sqlOf } from '../../src/store/sql.js'
-import { waitFor } from '../../src/authoring/function/wait.js'
+import { openStepTransaction } from '../../src/store/step-transaction.js'
 
 const schema = {
   '~standard': {
@@ -42,7 +42,7 @@ async function endedTransaction() {
   }
   const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1 }
   const step = await openStepTransaction(opened)
-  return step.close({ ...delta, ...next } as unknown as TurnDelta)
+  return step.close({ ...delta, ...next } as unknown as TurnDelta, { feed: false })
 }
 const UID = '01a1e11a-7a4e-74ce-981f-2d11f382304b'
 
@@ -57,7 +57,12 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     engine.endedBadly('o-1', 'failed', 'card network down', new Error('card network down')),
   WORKFLOW_CANCELLED: () => engine.endedBadly('o-1', 'cancelled', 'refused by ada', undefined),
   WORKFLOW_TIMED_OUT: () =>
-    engine.endedBadly('o-1', 'timed_out', errors.workflowTimedOut('o-1', 60_000).message, undefined),
+    engine.endedBadly(
+      'o-1',
+      'timed_out',
+      errors.workflowTimedOut('o-1', 60_000).message,
+      undefined,
+    ),
   STEP_TIMED_OUT: () => errors.stepTimedOut('charge', 5_000, 'o-1'),
   WAIT_TIMED_OUT: lateWait,
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
