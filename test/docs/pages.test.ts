@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import * as limits from '../../src/model/limits.js'
+import { closeAll } from './perdure.js'
 import { programsOf, readPage, run } from './programs.js'
 
 const PAGES = ['functions', 'retries-and-timeouts', 'databases', 'operating']
@@ -11,6 +12,7 @@ test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) 
   expect(programs).not.toEqual([])
   for (const program of programs) {
     const { claimed, printed } = await run(program)
+    await closeAll()
     expect({ at: program.at, lines: printed }).toEqual({ at: program.at, lines: claimed })
     expect(claimed).not.toEqual([])
   }
