@@ -223,6 +223,7 @@ export class WorkerHost {
         for (const frame of this.frames.active.values()) frame.pump()
         this.claimer.poke()
       },
+      listens: () => this.events.heard,
       inherited: (entries, ids) => this.events.inherited(entries, ids),
       freed: () => this.claimer.poke(),
     })

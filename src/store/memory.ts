@@ -443,7 +443,10 @@ export class MemoryStore implements Store {
     this.free(false)
   }
 
-  async reap(unmoved: readonly { readonly id: WorkerId; readonly beat: number }[]) {
+  async reap(
+    unmoved: readonly { readonly id: WorkerId; readonly beat: number }[],
+    inherit: boolean,
+  ) {
     const now = this.now()
     const dead: WorkerId[] = []
     for (const { id, beat } of unmoved) {
@@ -453,7 +456,7 @@ export class MemoryStore implements Store {
       dead.push(id)
     }
     const freed = this.free(true)
-    const orphaned = this.feed.filter((row) => !this.workers.has(row.worker))
+    const orphaned = this.feed.filter((row) => inherit && !this.workers.has(row.worker))
     const inherited = orphaned.flatMap((row) =>
       row.ranges.flatMap((range) => this.feedEntries(range)),
     )
