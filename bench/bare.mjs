@@ -57,7 +57,9 @@ export async function bareLoop(url, { runs, steps, width, payload }) {
       const client = clients[inFlight === 0 ? 0 : clients[0].busy ? 1 : 0]
       client.busy = true
       inFlight += 1
-      const call = batch ? stepCall(client, batch, steps, payload) : startCall(client, fresh, payload)
+      const call = batch
+        ? stepCall(client, batch, steps, payload)
+        : startCall(client, fresh, payload)
       call.then(() => {
         client.busy = false
         inFlight -= 1
@@ -111,7 +113,10 @@ export async function rawStatement(url, { runs, steps, payload }) {
 }
 
 async function connect(url) {
-  const clients = Array.from({ length: CONNECTIONS }, () => new pg.Client({ connectionString: url }))
+  const clients = Array.from(
+    { length: CONNECTIONS },
+    () => new pg.Client({ connectionString: url }),
+  )
   await Promise.all(clients.map((client) => client.connect()))
   await clients[0].query(TABLES)
   return clients

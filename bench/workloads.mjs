@@ -18,7 +18,12 @@ const waiter = workflow('waiter', async (wf) => wf.waitFor('go'))
 const all = [chain, sleeper, waiter]
 
 export async function withEngine(url, worker, use) {
-  const engine = await createEngine({ database: url, schema: `bench_${Date.now().toString(36)}`, workflows: all, worker })
+  const engine = await createEngine({
+    database: url,
+    schema: `bench_${Date.now().toString(36)}`,
+    workflows: all,
+    worker,
+  })
   try {
     return await use(engine)
   } finally {
@@ -63,7 +68,9 @@ export function sleepers(url, { runs, afterMs }) {
   return withEngine(url, { concurrency: 500 }, async (engine) => {
     const at = Date.now() + afterMs
     const handles = await Promise.all(
-      Array.from({ length: runs }, (_, i) => engine.start(sleeper, { at: at + Math.round((i * 1000) / runs) })),
+      Array.from({ length: runs }, (_, i) =>
+        engine.start(sleeper, { at: at + Math.round((i * 1000) / runs) }),
+      ),
     )
     return spread(await Promise.all(handles.map((run) => run.result())))
   })
@@ -79,10 +86,12 @@ export function signals(url, { runs }) {
     global.gc?.()
     const bytesPerRun = (process.memoryUsage().heapUsed - before) / runs
     const from = performance.now()
-    await Promise.all(handles.map(async (run) => {
-      await run.signal('go', PAYLOAD)
-      await run.result()
-    }))
+    await Promise.all(
+      handles.map(async (run) => {
+        await run.signal('go', PAYLOAD)
+        await run.result()
+      }),
+    )
     const seconds = (performance.now() - from) / 1000
     return { perSecond: runs / seconds, bytesPerRun }
   })
@@ -107,7 +116,11 @@ export function longRun(url, { steps }) {
     await until(async () => (await run.status()) === 'waiting')
     const part = (from, to) => (marks[to] - marks[from]) / (to - from)
     const early = median([part(10, 60), part(60, 110), part(110, 160)])
-    const late = median([part(steps - 151, steps - 101), part(steps - 101, steps - 51), part(steps - 51, steps - 1)])
+    const late = median([
+      part(steps - 151, steps - 101),
+      part(steps - 101, steps - 51),
+      part(steps - 51, steps - 1),
+    ])
     await engine.close()
     const again = await open([long])
     const from = performance.now()

@@ -12,17 +12,23 @@ import { bootstrap } from './bootstrap.mjs'
 
 if (!process.execArgv.includes('--expose-gc')) {
   const self = fileURLToPath(import.meta.url)
-  const again = spawnSync(process.execPath, ['--expose-gc', self, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const again = spawnSync(process.execPath, ['--expose-gc', self, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
   process.exit(again.status ?? 1)
 }
 await bootstrap()
 
 const { startPostgres } = await import('../test/support/servers.mjs')
 const { bareLoop, rawStatement } = await import('../bench/bare.mjs')
-const { idleLatency, longRun, median, PAYLOAD, signals, sleepers, throughput } = await import('../bench/workloads.mjs')
+const { idleLatency, longRun, median, PAYLOAD, signals, sleepers, throughput } = await import(
+  '../bench/workloads.mjs'
+)
 
 const quick = process.argv.includes('--quick')
-const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : null
+const only = process.argv.includes('--only')
+  ? process.argv[process.argv.indexOf('--only') + 1]
+  : null
 const rounds = quick ? 1 : 3
 const scale = quick ? 0.4 : 1
 const payload = JSON.stringify(PAYLOAD)
@@ -32,13 +38,55 @@ const say = (text) => process.stdout.write(`${text}\n`)
 const server = await startPostgres({ version: 15, fsync: true })
 process.once('SIGINT', () => void server.stop().then(() => process.exit(130)))
 try {
-  say(`PostgreSQL 15, fsync on · ${cpus().length} cores · ${Math.round(totalmem() / 2 ** 30)} GiB · Node ${process.version} · payload ${payload.length} B · median of ${rounds}`)
-  if (wants('w1')) await compare('w1', '1-step workflows', { runs: 8000 * scale, steps: 1, width: 1000 }, 'runsPerSecond')
-  if (wants('w2')) await compare('w2', 'steps of 10-step workflows', { runs: 3000 * scale, steps: 10, width: 1000 }, 'stepsPerSecond')
-  if (wants('w3')) await measure('w3', 'idle latency, start to result', () => idleLatency(server.url, { runs: 200 }), ['p50', 'p99'], 'ms')
-  if (wants('w4')) await measure('w4', '2,000 sleepers, lateness', () => sleepers(server.url, { runs: 2000, afterMs: 4000 }), ['p50', 'p99'], 'ms')
-  if (wants('w5')) await measure('w5', '1,000 waiting runs signalled', () => signals(server.url, { runs: 1000 }), ['perSecond', 'bytesPerRun'], '')
-  if (wants('w6')) await measure('w6', 'one run of 1,000 steps', () => longRun(server.url, { steps: 1000 }), ['earlyMs', 'lateMs', 'ratio', 'coldMs'], '')
+  say(
+    `PostgreSQL 15, fsync on · ${cpus().length} cores · ${Math.round(totalmem() / 2 ** 30)} GiB · Node ${process.version} · payload ${payload.length} B · median of ${rounds}`,
+  )
+  if (wants('w1'))
+    await compare(
+      'w1',
+      '1-step workflows',
+      { runs: 8000 * scale, steps: 1, width: 1000 },
+      'runsPerSecond',
+    )
+  if (wants('w2'))
+    await compare(
+      'w2',
+      'steps of 10-step workflows',
+      { runs: 3000 * scale, steps: 10, width: 1000 },
+      'stepsPerSecond',
+    )
+  if (wants('w3'))
+    await measure(
+      'w3',
+      'idle latency, start to result',
+      () => idleLatency(server.url, { runs: 200 }),
+      ['p50', 'p99'],
+      'ms',
+    )
+  if (wants('w4'))
+    await measure(
+      'w4',
+      '2,000 sleepers, lateness',
+      () => sleepers(server.url, { runs: 2000, afterMs: 4000 }),
+      ['p50', 'p99'],
+      'ms',
+    )
+  if (wants('w5'))
+    await measure(
+      'w5',
+      '1,000 waiting runs signalled',
+      () => signals(server.url, { runs: 1000 }),
+      ['perSecond', 'bytesPerRun'],
+      '',
+    )
+  if (wants('w6'))
+    await measure(
+      'w6',
+      'one run of 1,000 steps',
+      () => longRun(server.url, { steps: 1000 }),
+      ['earlyMs', 'lateMs', 'ratio', 'coldMs'],
+      '',
+    )
 } finally {
   await server.stop()
 }
@@ -55,8 +103,11 @@ async function compare(id, title, load, unit) {
   }
   const [o, b, r] = [ours, bare, raw].map(median)
   const share = o / b
-  const valid = b / r >= 0.8 ? '' : `   VOID: the loop is below 80 % of the raw statement (${percent(b / r)})`
-  say(`${id}  ${title.padEnd(32)} ${rate(o)} /s ${range(ours)}   bare loop ${rate(b)} /s ${range(bare)}   raw ${rate(r)} /s   share ${percent(share)}${valid}`)
+  const valid =
+    b / r >= 0.8 ? '' : `   VOID: the loop is below 80 % of the raw statement (${percent(b / r)})`
+  say(
+    `${id}  ${title.padEnd(32)} ${rate(o)} /s ${range(ours)}   bare loop ${rate(b)} /s ${range(bare)}   raw ${rate(r)} /s   share ${percent(share)}${valid}`,
+  )
 }
 
 async function measure(id, title, once, fields, unit) {

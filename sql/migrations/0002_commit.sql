@@ -19,9 +19,9 @@
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that was stored
 -- and for a turn that was applied to a run without messages and stop: `silent` counts the latter.
 --
--- The two statements of a plain step are planned once (C6): planning them costs as much as executing ten deltas. The only
--- index that fits is the primary key of runs, so their plan cannot depend on statistics (plans.test.ts). All others
--- are planned for their parameters.
+-- C6. Planning costs more than executing a small batch, so a statement is planned once per session where only one index
+--     fits it (runs by uid, the journal): its plan cannot depend on statistics (plans.test.ts). Those that could take a
+--     wrong index of several (runs by id, messages by id) are planned each time.
 create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
@@ -36,7 +36,7 @@ create function @schema@.commit_v1(
 language plpgsql
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set lock_timeout = '100ms'
 as $f$
 declare
   turn_count constant int := cardinality(t_uid);
@@ -61,6 +61,7 @@ declare
   skipped uuid[] := '{}';
   fates text[];         -- per message: new, known, busy, none, RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL
   numbers int[];
+  known_numbers int[];
   at_turn int;
   part_silent int;
   plan_mode text;
@@ -74,11 +75,13 @@ begin
     if phase = 2 then
       exit when mail_count = 0;
       -- The rows of others, and of the turns that have messages. From here on nothing waits (C1).
+      plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
       if 0 = any (m_turn) then
         select array_agg(coalesce(m.target, r.uid) order by m.i) into m_to
           from unnest(m_to, texts_v1(m_workspace), texts_v1(m_run)) with ordinality m (target, workspace, id, i)
           left join lateral (select r.uid from runs r where r.workspace = m.workspace and r.id = m.id limit 1) r on m.target is null;
       end if;
+      plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       wanted := array(select u from unnest(m_to) u where u is not null
         union select t.uid from unnest(t_uid, t_mail) t (uid, mail) where t.mail = 1);
       locked := array(select r.uid from runs r where r.uid = any (wanted) for no key update skip locked);
@@ -100,7 +103,6 @@ begin
     -- Turns. Park compares the counter on the row itself, so a message that came first is seen, whatever the snapshot.
     just := null;
     if (phase = 1 and turn_count > 0) or (phase = 2 and 1 = any (t_mail)) then
-      plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       with u as (
         update runs r set
             seq = r.seq + d.count,
@@ -138,9 +140,7 @@ begin
         into just, part, part_silent, part_spans from u;
     end if;
 
-    if just is null then
-      plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-    else
+    if just is not null then
       applied_count := applied_count + cardinality(just);
       is_whole := cardinality(just) = turn_count;
       if is_whole then
@@ -156,11 +156,12 @@ begin
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
-      plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
       if cardinality(k_turn) > 0 then
+        plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
         update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
           from unnest(k_turn, k_no) k (turn, no)
           where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+        plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       end if;
     end if;
 
@@ -200,6 +201,7 @@ begin
             on conflict do nothing;
         -- A later statement than the insert: only now those are visible that it met. Our own uid is our own start.
         if phase = 1 and not is_whole then
+          plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
           select string_agg(concat_ws(E'\x1f', 's', s.i, 'exists', r.uid, r.def, (r.def = s.def and j.payload is not distinct from s.input)::int), E'\x1e'),
               string_agg(s.id, ', ') filter (where r.uid is null)
             into part, part_spans
@@ -208,6 +210,7 @@ begin
             left join lateral (select r.uid, r.def from runs r where r.workspace = s.workspace and r.id = s.id limit 1) r on true
             left join lateral (select j.payload from journal j where j.uid = r.uid and j.seq = 1 limit 1) j on true
             where s.turn = 0 and r.uid is distinct from s.uid;
+          plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
           if part_spans is not null then
             raise exception 'the uid of % is taken', part_spans using errcode = '23505';
           end if;
@@ -220,17 +223,24 @@ begin
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
   -- limit, which is for callers' signals only: a cancel and a child's result must not be lost.
   if mail_count > 0 then
+    plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
+    select array_agg(k.no order by m.i) into known_numbers
+      from unnest(m_to, texts_v1(m_id)) with ordinality m (target, id, i)
+      left join lateral (select k.no from messages k where k.uid = m.target and k.id = m.id limit 1) k on true;
+    plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
+
     with m as (
-      select m.i, m.turn, m.target, m.id, m.kind, r.uid, r.finished_at, r.inbox, r.taken, k.no as known,
-          m.target = any (skipped) as is_skipped, row_number() over (partition by m.target, m.id order by m.i) as copy
-        from unnest(m_turn, m_to, texts_v1(m_id), m_kind) with ordinality m (turn, target, id, kind, i)
-        left join lateral (select r.uid, r.finished_at, r.inbox, r.taken from runs r where r.uid = m.target and r.uid = any (locked) limit 1) r on true
-        left join lateral (select k.no from messages k where k.uid = m.target and k.id = m.id limit 1) k on true
-        where m.turn = 0 or applied[m.turn] = 2),
+      select m.i, m.turn, m.target, m.id, m.kind, m.is_live, r.uid, r.finished_at, r.inbox, r.taken, m.known,
+          m.target = any (skipped) as is_skipped, row_number() over (partition by m.is_live, m.target, m.id order by m.i) as copy
+        from (
+          select m.*, m.turn = 0 or applied[m.turn] = 2 as is_live, m.target = any (locked) as is_locked
+            from unnest(m_turn, m_to, texts_v1(m_id), m_kind, known_numbers) with ordinality m (turn, target, id, kind, known, i)) m
+        left join lateral (select r.uid, r.finished_at, r.inbox, r.taken from runs r where r.uid = m.target limit 1) r on m.is_locked),
     placed as (
-      select m.*, row_number() over (partition by m.target, m.known is null and m.copy = 1 order by m.i) as place from m),
+      select m.*, row_number() over (partition by m.target, m.is_live and m.known is null and m.copy = 1 order by m.i) as place from m),
     judged as (
       select p.*, case
+          when not p.is_live then 'none'
           when p.is_skipped then 'busy'
           when p.uid is null then 'RUN_NOT_FOUND'
           when p.known is not null then 'known'
@@ -240,14 +250,14 @@ begin
           else 'new' end as fate
         from placed p),
     numbered as (
-      select j.i, j.target, j.id, j.fate, coalesce(j.known, j.inbox + row_number() over (partition by j.target, j.fate order by j.i)) as no from judged j),
+      select j.i, j.is_live, j.target, j.id, j.fate,
+          coalesce(j.known, j.inbox + row_number() over (partition by j.target, j.fate order by j.i)) as no from judged j),
     settled as (
-      select n.i, first_value(n.fate) over w as first_fate, n.fate, first_value(n.no) over w as no
-        from numbered n window w as (partition by n.target, n.id order by n.i))
-    select array_agg(coalesce(case when s.fate = 'copy' and s.first_fate = 'new' then 'known' when s.fate = 'copy' then s.first_fate else s.fate end, 'none') order by a.i),
-        array_agg(coalesce(s.no, 0) order by a.i)
-      into fates, numbers
-      from generate_series(1, mail_count) a (i) left join lateral (select * from settled s where s.i = a.i) s on true;
+      select n.i, n.fate, first_value(n.fate) over w as first_fate, first_value(n.no) over w as no
+        from numbered n window w as (partition by n.is_live, n.target, n.id order by n.i))
+    select array_agg(case when s.fate <> 'copy' then s.fate when s.first_fate = 'new' then 'known' else s.first_fate end order by s.i),
+        array_agg(coalesce(s.no, 0) order by s.i)
+      into fates, numbers from settled s;
 
     insert into messages (uid, no, at, id, kind, name, meta, payload)
       select m.target, m.no, now_at, m.id, m.kind, m.name, m.meta, m.payload

@@ -9,12 +9,13 @@
 
 -- Takes up to `places` due runs for `by_id`, at most `suspects` of them with crashes >= 2 (CRASHES_SUSPECT).
 -- One range of runs_due per (definition, version, priority) that has rows: sleepers and foreign code are never walked.
+-- Planned once per session: to each part only one index fits, whatever the statistics say (plans.test.ts).
 create function @schema@.claim_v1(by_id uuid, by_build text, by_names text, by_versions text, places int, suspects int)
 returns table (now_ms float8, claimed text, next_due_ms float8)
 language plpgsql
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set lock_timeout = '100ms'
 as $f$
 declare
   now_at constant timestamptz := clock_v1();
@@ -166,7 +167,7 @@ returns table (alive boolean, now_ms float8, owned text)
 language plpgsql
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 as $f$
 declare
   now_at timestamptz;

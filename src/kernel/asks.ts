@@ -11,6 +11,8 @@ export const RECORD = 'record'
 export interface Running {
   /** Raises its AbortSignal; its result still counts. */
   abort(reason: Error): void
+  /** It has asked for a transaction. */
+  readonly hasTransaction: boolean
   /** Takes away its right to write. */
   giveUp(reason: Error): void
 }

@@ -17,7 +17,7 @@ import type { RunFacts } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
-import type { StepTransaction } from './store.js'
+import { type StepTransaction, StoreUnavailable } from './store.js'
 
 export type AttemptEnd =
   | {
@@ -44,6 +44,7 @@ export interface AttemptDeps {
 
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
+const OPEN_AGAIN_MS = 100
 
 export class RunningAttempt implements AttemptTimes, Running {
   readonly number: number
@@ -56,6 +57,8 @@ export class RunningAttempt implements AttemptTimes, Running {
   private abortReason: Error | null = null
   private offTimer: (() => void) | null = null
   private transaction: StepTransaction | null = null
+  /** From the moment it asks for one. */
+  hasTransaction = false
   private over = false
   private conflict = false
 
@@ -117,23 +120,48 @@ export class RunningAttempt implements AttemptTimes, Running {
     limitMs: number,
     work: (sql: Transaction) => Promise<T>,
   ): Promise<T> {
-    this.deps.fault('transaction.open')
-    const transaction = await this.deps.open(limitMs)
-    this.deps.fault('transaction.opened')
+    this.hasTransaction = true
+    const transaction = await this.openTransaction(limitMs)
     if (this.over) {
       await transaction.rollback()
       throw leaseLost(this.run.id)
     }
     this.transaction = transaction
+    const openedAt = this.deps.clock.monotonic()
+    let isLost = false
     const handle: Transaction = {
-      query: (sql, params) =>
-        this.over ? Promise.reject(leaseLost(this.run.id)) : transaction.query(sql, params),
+      query: async (sql, params) => {
+        if (this.over) throw leaseLost(this.run.id)
+        try {
+          return await transaction.query(sql, params)
+        } catch (error) {
+          isLost ||= error instanceof StoreUnavailable
+          throw error
+        }
+      },
     }
     try {
       return await runInside(() => work(handle))
     } catch (error) {
-      this.conflict = AGAIN.has(String((error as { code?: unknown } | null)?.code))
+      // A lost connection is not the code's failure, unless the code was idle until the server ended it.
+      const isOutage = isLost && this.deps.clock.monotonic() - openedAt < limitMs
+      this.conflict = isOutage || AGAIN.has(String((error as { code?: unknown } | null)?.code))
       throw error
+    }
+  }
+
+  /** A database that is away is waited for: that is nobody's failure. */
+  private async openTransaction(limitMs: number): Promise<StepTransaction> {
+    for (;;) {
+      try {
+        this.deps.fault('transaction.open')
+        const transaction = await this.deps.open(limitMs)
+        this.deps.fault('transaction.opened')
+        return transaction
+      } catch (error) {
+        if (this.over || !(error instanceof StoreUnavailable)) throw error
+        await new Promise<void>((resolve) => void this.deps.clock.after(OPEN_AGAIN_MS, resolve))
+      }
     }
   }
 

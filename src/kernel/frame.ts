@@ -14,7 +14,7 @@ import type { Failure, Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
 import { Alarm } from './alarm.js'
 import { askEntry, recordOutcome, stepOutcome } from './answers.js'
-import type { Ask, ChildAsk, StepAsk } from './asks.js'
+import type { Ask, StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, Conversation } from './conversation.js'
 import type { Difference } from './divergence.js'
@@ -143,7 +143,7 @@ export class Frame implements Answerer, HeldRun {
       if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
       if (ask.kind === 'step' || ask.kind === 'record') continue
       this.scribe.asksBefore(null)
-      if (ask.kind === 'child') this.startChild(ask)
+      if (ask.kind === 'child') this.scribe.child(ask)
       else this.scribe.append(askEntry(ask))
     }
     this.pump()
@@ -215,7 +215,7 @@ export class Frame implements Answerer, HeldRun {
     if (this.handingOver || !this.deps.mayStart()) return
     for (const ask of this.questions.toStart(this.deps.now())) {
       const durable = this.out.ackedSeq >= ask.afterSeq
-      if (ask.kind === 'child') this.startChild(ask)
+      if (ask.kind === 'child') this.scribe.child(ask)
       else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
     }
   }
@@ -236,15 +236,6 @@ export class Frame implements Answerer, HeldRun {
     const outcome = stepOutcome(ask, attempt, end, this.clock(), this.deps)
     if (outcome) this.ready.push(outcome)
     this.pump()
-  }
-
-  private startChild(ask: ChildAsk): void {
-    const uid = this.deps.newUid()
-    ask.uid = uid
-    ask.retryAt = null
-    this.scribe.child(ask)
-    const run = this.deps.childRun(this.run, uid, ask.order)
-    this.out.starting({ kind: 'start', run, claim: false })
   }
 
   /** Nothing runs, nothing is about to, and something is waited for. */
@@ -334,9 +325,15 @@ export class Frame implements Answerer, HeldRun {
   /** What there is to say now; null if nothing, or if the body has not finished reacting. */
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
+    // It would wait for a transaction whose closing waits for its answer.
+    if (this.deps.isSingle && this.hasTransaction()) return null
     const next = nextOf(this, this.end)
     if (next.kind === 'go' && !this.out.waiting) return null
     return this.send(next)
+  }
+
+  private hasTransaction(): boolean {
+    return this.questions.inTransaction() || this.ready.some(({ transaction }) => transaction)
   }
 
   /** Everything that is decided goes out as one delta. */

@@ -65,6 +65,8 @@ export interface HolderDeps {
   readonly build: string
   readonly askShownAfterMs: number
   readonly abortGraceMs: number
+  /** One connection for everything: nothing is stored while a step's transaction is open. */
+  readonly isSingle: boolean
   /** This incarnation. */
   owner(): WorkerId
   /** The database's clock, as well as it is known here: never ahead of it. */

@@ -81,6 +81,14 @@ export class Questions {
     return false
   }
 
+  /** A step of it has asked for a transaction. */
+  inTransaction(): boolean {
+    for (const ask of this.open.values()) {
+      if (ask.kind === 'step' && ask.running?.hasTransaction) return true
+    }
+    return false
+  }
+
   /** The earliest due time of all, `limit` included. */
   nextDue(limit: Instant | null): Instant | null {
     let due = limit

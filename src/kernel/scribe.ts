@@ -24,9 +24,14 @@ export class Scribe {
     if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })
   }
 
+  /** A child is created by the commit that writes down that it was asked for. */
   child(ask: ChildAsk): void {
-    const at = this.frame.clock()
-    this.append({ ...askEntry(ask), attempt: ask.attempts + 1, at })
+    const { run, out, deps } = this.frame
+    const uid = deps.newUid()
+    ask.uid = uid
+    ask.retryAt = null
+    this.append({ ...askEntry(ask), attempt: ask.attempts + 1, at: this.frame.clock() })
+    out.starting({ kind: 'start', run: deps.childRun(run, uid, ask.order), claim: false })
   }
 
   /** Questions that have no entry yet, in the order in which they were asked. */

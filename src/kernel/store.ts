@@ -61,6 +61,8 @@ export interface Store {
     what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
   ): Promise<readonly Loaded[]>
 
+  /** Everything goes through one connection: while a step's transaction is open nothing else is answered. */
+  readonly isSingle?: boolean
   /** A step's own transaction; takes no lock on the run before close(). */
   open(by: Worker, limitMs: number): Promise<StepTransaction>
   /** What became of a close() whose answer was lost: waits for its fate, then reads the journal at `lastSeq`. */

@@ -287,6 +287,7 @@ export class WorkerHost {
       defects,
       counters,
       build: options.build,
+      isSingle: store.isSingle ?? false,
       askShownAfterMs: ASK_SHOWN_AFTER_MS,
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {

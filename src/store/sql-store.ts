@@ -67,11 +67,13 @@ function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
   let joined: WorkerId | null = null
   let isReapUnanswered = false
 
+  const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
+  const commit: Store['commit'] = (by, deltas, { resent, feed }) =>
+    commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
+
   return {
-    commit: (by, deltas, { resent, feed }) => {
-      const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
-      return commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
-    },
+    isSingle: driver.kind === 'embedded',
+    commit,
 
     async claim(by, places, suspects) {
       const rows = await write(sql.claim, [...workerParams(by), places, suspects])
@@ -101,12 +103,14 @@ function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
       const transaction = await driver.begin(limitMs).catch((error: unknown) => {
         throw asStoreError(error)
       })
-      return openStepTransaction({ transaction, sql, by, mailboxMax })
+      const now = async () => (await commit(by, [], { resent: false, feed: false })).now
+      return openStepTransaction({ transaction, sql, by, mailboxMax, now })
     },
 
     async resolve(fence, lastSeq) {
       const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
-      return textOf(onlyRow(await write(sql.resolve, params)), 'fate') as 'applied'
+      // Not on a commit connection: it may wait long.
+      return textOf(onlyRow(await read(sql.resolve, params)), 'fate') as 'applied'
     },
 
     async join(by) {

@@ -12,6 +12,8 @@ interface Opened {
   readonly sql: Sql
   readonly by: Worker
   readonly mailboxMax: number
+  /** Database time, asked on another connection. */
+  now(): Promise<number>
 }
 
 export async function openStepTransaction(opened: Opened): Promise<StepTransaction> {
@@ -19,7 +21,11 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
   const call: Call = async (params) => (await transaction.query(sql.commit, params)).rows as Row[]
   const xact = await transactionId(transaction, sql)
   return {
-    query: (text, params) => transaction.query(text, params),
+    query: (text, params) =>
+      transaction.query(text, params).catch((error: unknown) => {
+        // The rest is for user code, as its own client would throw it.
+        throw error instanceof DriverError && error.connection ? asStoreError(error) : error
+      }),
     rollback: () => transaction.rollback(),
     async close(delta: TurnDelta, { feed }): Promise<Committed> {
       let committed: Committed
@@ -35,7 +41,9 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
         await transaction.rollback()
         const driverError = asDriverError(error)
         // A lost race of the database: the step is executed again, and that is no attempt.
-        if (isLostRace(driverError)) return { now: 0, answers: BUSY, claimed: [], feedId: null }
+        if (isLostRace(driverError)) {
+          return { now: await opened.now(), answers: BUSY, claimed: [], feedId: null }
+        }
         throw invalidTransaction(driverError) ?? asStoreError(driverError)
       }
       if (committed.answers[0]?.kind !== 'done') {

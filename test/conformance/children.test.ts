@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, gate, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 describeOn(['pglite', 'postgres15', 'postgres18'], 'children', (database) => {
   const world = worldOn(database)
@@ -152,7 +152,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'children', (database) => {
     const run = await engine.start(outer)
     expect((await refusalOf(run.result())).code).toBe('WORKFLOW_FAILED')
     expect((await engine.list({ parentId: run.id })).items).toEqual([])
-    const kinds = (await all(engine.history(run.id))).map(({ kind }) => kind)
+    const kinds = await kindsOf(engine, run.id)
     expect(kinds).toEqual(['run.created', 'run.failed'])
     await world.sql('drop function @schema@.refuse() cascade')
     await engine.retry(run.id)
@@ -205,7 +205,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'children', (database) => {
         [run.id],
       )
       expect(mail).toEqual({ told: 1 })
-      const kinds = (await all(engine.history(child))).map(({ kind }) => kind)
+      const kinds = await kindsOf(engine, child)
       expect(kinds.filter((kind) => kind.startsWith('run.'))).toEqual([
         'run.created',
         'run.cancelled',

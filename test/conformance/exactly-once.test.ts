@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
   const world = worldOn(database)
@@ -56,7 +56,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
     await Promise.all([1, 2, 3].map(() => engine.cancel(run.id, 'enough', { id: 'c-1' })))
     expect((await refusalOf(run.result())).code).toBe('WORKFLOW_CANCELLED')
     await engine.cancel(run.id, 'enough', { id: 'c-1' })
-    const kinds = (await all(engine.history(run.id))).map(({ kind }) => kind)
+    const kinds = await kindsOf(engine, run.id)
     expect(kinds.filter((kind) => kind === 'run.cancelled')).toHaveLength(1)
   })
 
@@ -85,7 +85,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
     const run = await engine.start(chain)
     expect(await run.result()).toBe(2)
     expect(lost).toBeGreaterThan(3)
-    const kinds = (await all(engine.history(run.id))).map(({ kind }) => kind)
+    const kinds = await kindsOf(engine, run.id)
     expect(kinds).toEqual([
       'run.created',
       'step.completed',
@@ -116,7 +116,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
     expect(await refusalOf(run.result())).toMatchObject({ code: 'WORKFLOW_FAILED' })
     const seats = () => world.sql(`select seat from ${table} order by seat`)
     expect(await seats()).toEqual([{ seat: 1 }])
-    const kinds = (await all(engine.history(run.id))).map(({ kind }) => kind)
+    const kinds = await kindsOf(engine, run.id)
     expect(kinds).toEqual(['run.created', 'step.failed', 'run.failed'])
     await eventually(() => heard).toEqual([`step.failed ${run.id}`, `run.failed ${run.id}`])
 
@@ -144,10 +144,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
     const run = await engine.start(plain)
     expect((await refusalOf(run.result())).code).toBe('WORKFLOW_FAILED')
     await world.sql('drop function @schema@.refuse() cascade')
-    expect((await all(engine.history(run.id))).map(({ kind }) => kind)).toEqual([
-      'run.created',
-      'run.failed',
-    ])
+    expect(await kindsOf(engine, run.id)).toEqual(['run.created', 'run.failed'])
     expect(heard).toEqual([])
   })
 })

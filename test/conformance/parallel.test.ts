@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, gate, worldOn } from '../support/world.js'
+import { all, eventually, fresh, gate, kindsOf, worldOn } from '../support/world.js'
 
 describeOn(['pglite', 'postgres15', 'postgres18'], 'several steps', (database) => {
   const world = worldOn(database)
@@ -44,7 +44,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'several steps', (database) =
     const outcome = await engine.run(named)
     expect(outcome).toMatchObject({ status: 'completed' })
     expect(new Set(outcome.output)).toEqual(new Set(['NAME_INVALID']))
-    const kinds = (await all(engine.history(outcome.id))).map(({ kind }) => kind)
+    const kinds = await kindsOf(engine, outcome.id)
     expect(kinds).toEqual(['run.created', 'run.completed'])
   })
 
@@ -143,9 +143,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'several steps', (database) =
       )
       const engine = await world.open([fan, flaky, quick], { kernel: { framesMax } })
       const run = await engine.start(fan)
-      await eventually(async () =>
-        (await all(engine.history(run.id))).map(({ kind }) => kind),
-      ).toContain('child.ended')
+      await eventually(async () => await kindsOf(engine, run.id)).toContain('child.ended')
       await eventually(() => world.row(run.id)).toMatchObject({ status: 'waiting', owner: null })
       expect(executions).toEqual({ queued: 1, inline: 1 })
       await world.advance(3_600_000)

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, gate, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 describeOn(['pglite', 'postgres15', 'postgres18'], 'the record', (database) => {
   const world = worldOn(database)
@@ -155,7 +155,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'the record', (database) => {
         status: 'cancelled',
         error: { code: 'WORKFLOW_CANCELLED', message: told },
       })
-      const kinds = (await all(engine.history(run.id))).map(({ kind }) => kind)
+      const kinds = await kindsOf(engine, run.id)
       expect(kinds).toEqual(['run.created', 'step.completed', 'run.cancelled'])
       expect(ran).toEqual(['before'])
     },

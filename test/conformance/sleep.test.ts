@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { type Duration, task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, pause, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, kindsOf, pause, refusalOf, worldOn } from '../support/world.js'
 
 const DAY_MS = 86_400_000
 
@@ -188,7 +188,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'sleep', (database) => {
       expect(outcome).toMatchObject({ status: 'failed', error: { code: 'DURATION_INVALID' } })
       const message = outcome.status === 'failed' ? outcome.error.message : ''
       expect(message).toContain(JSON.stringify(value))
-      const kinds = (await all(engine.history(outcome.id))).map(({ kind }) => kind)
+      const kinds = await kindsOf(engine, outcome.id)
       expect(kinds).toEqual(['run.created', 'run.failed'])
     }
   })

@@ -22,6 +22,7 @@ import {
   signal,
   start,
   step,
+  turn,
   viewOf,
   worker,
 } from './builders.js'
@@ -366,5 +367,58 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     await open.commit(by, step(fenceOf(run, by)))
     expect(await store.beat(by)).toMatchObject({ alive: true, owned: [{ uid: run.uid }] })
     await open.end('rollback')
+  })
+
+  on('a message is accepted after its run was locked, so times follow numbers', async (s) => {
+    const { store } = s
+    const by = worker()
+    const [held, target] = [await ownedRun(store, by), await ownedRun(store, by)]
+    const holder = await s.begin()
+    await holder.client.query(`select 1 from ${s.schema}.runs where uid = $1 for update`, [
+      held.uid,
+    ])
+    const later = commit(store, by, step(fenceOf(held, by)), signal(target))
+    await s.waiting()
+    await commit(store, worker(), signal(target))
+    await holder.end('rollback')
+    expect(await later).toMatchObject([{ kind: 'done' }, { messageNo: 2 }])
+    const [first, second] = await mailOf(store, fenceOf(target, by))
+    expect(second?.at).toBeGreaterThanOrEqual(first?.at ?? Number.POSITIVE_INFINITY)
+  })
+
+  on('a paused run rests: it parks without a due time and only a cancel wakes it', async (s) => {
+    const { store } = s
+    const by = worker()
+    const runs = [await ownedRun(store, by), await ownedRun(store, by), await ownedRun(store, by)]
+    const [parks, released, dies] = runs
+    if (!parks || !released || !dies) throw new Error('three runs')
+    await s.rows(`update @schema@.runs set stop = 'pause'`)
+    const answers = await commit(store, by, ended(fenceOf(parks, by)), signal(parks))
+    expect(answers).toMatchObject([
+      { kind: 'stopping', stop: 'pause' },
+      { kind: 'done', stop: 'pause' },
+    ])
+    await commit(
+      store,
+      by,
+      parked(fenceOf(parks, by), { reason: 'timer', dueAt: 1 }),
+      turn(fenceOf(released, by), { next: { kind: 'release' } }),
+    )
+    await store.reap([])
+    for (const run of runs) {
+      expect(await viewOf(store, run)).toMatchObject({
+        status: 'waiting',
+        reason: 'paused',
+        dueAt: null,
+        owner: null,
+      })
+    }
+    expect((await store.commit(by, [signal(parks, {}, true)], PLAIN)).claimed).toEqual([])
+    expect(await claimAll(store, by)).toEqual([])
+    await commit(store, by, cancel(released))
+    expect((await store.commit(by, [cancel(parks, {}, true)], PLAIN)).claimed).toMatchObject([
+      { uid: parks.uid, stop: 'cancel', inbox: 3 },
+    ])
+    expect(await claimAll(store, by)).toMatchObject([{ uid: released.uid, stop: 'cancel' }])
   })
 })

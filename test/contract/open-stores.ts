@@ -2,7 +2,7 @@
 // or an embedded database comes to be.
 
 import { PGlite } from '@electric-sql/pglite'
-import { type Driver, DriverError, type Row } from '../../src/store/driver.js'
+import { type Driver, DriverError, type Lane, type Row } from '../../src/store/driver.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { describeOn, freshSchema, urlOf } from '../support/databases.js'
@@ -10,18 +10,34 @@ import type { OpenStore, StoreUnderTest } from './store-contract.js'
 
 export { describeOn, freshSchema, urlOf }
 
+interface OnPostgres extends StoreUnderTest {
+  readonly driver: Driver
+  readonly schema: string
+  /** Statements that the store has sent so far, by lane. */
+  readonly sent: Record<Lane, number>
+}
+
 /** A schema of its own on a server; `schema` lets a test look at the tables. */
 export async function openPostgres(
   url: string,
   options: Parameters<OpenStore>[0] = {},
-): Promise<StoreUnderTest & { readonly schema: string; readonly driver: Driver }> {
+): Promise<OnPostgres> {
   const driver = await openPgDriver({ target: url })
   const schema = freshSchema()
-  const store = await openSqlStore({ driver, schema, ...options })
+  const sent = { commit: 0, beat: 0, read: 0 }
+  const counting: Driver = {
+    ...driver,
+    query: (lane, sql, params) => {
+      sent[lane] += 1
+      return driver.query(lane, sql, params)
+    },
+  }
+  const store = await openSqlStore({ driver: counting, schema, ...options })
   return {
     store,
     driver,
     schema,
+    sent,
     advance: clockOf(driver, schema),
     async close() {
       await driver.script(`drop schema ${schema} cascade`)

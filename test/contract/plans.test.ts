@@ -6,6 +6,7 @@ import type { Delta, Worker } from '../../src/kernel/store.js'
 import { packCommit } from '../../src/store/pack-commit.js'
 import { list } from '../../src/store/wire.js'
 import {
+  claimedStart,
   ended,
   entry,
   fenceOf,
@@ -190,15 +191,15 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
 
   on('[X13] a step is a HOT update: no index of runs is written', async (s) => {
     const by = worker()
-    const runs = await Promise.all(Array.from({ length: 50 }, () => ownedRun(s.store, by)))
+    const starts = Array.from({ length: 200 }, () => claimedStart())
     const session = await plainSession(s)
+    await session.commit(by, ...starts)
     const before = await updates(s, session)
-    for (let seq = 1; seq <= 10; seq += 1) {
-      await session.commit(by, ...runs.map((run) => step(fenceOf(run, by, 1, seq))))
-    }
+    // Once each: with half of every page free this does not depend on pruning, which others' snapshots can hold up.
+    await session.commit(by, ...starts.map(({ run }) => step(fenceOf(run, by))))
     const after = await updates(s, session)
-    expect(after.all - before.all).toBe(500)
-    expect(after.hot - before.hot).toBeGreaterThanOrEqual(495)
+    expect(after.all - before.all).toBe(200)
+    expect(after.hot - before.hot).toBe(200)
   })
 })
 
@@ -269,7 +270,7 @@ async function touchedBy(s: Sessions, session: Session, call: () => Promise<void
 }
 
 async function counters(s: Sessions, session: Session): Promise<Touched> {
-  await flush(session)
+  await flush(s, session)
   const [row] = await s.rows(
     `select (select sum(seq_tup_read)::int from pg_stat_user_tables t
         where schemaname = '@schema@' and relname in ('runs', 'journal', 'messages')) as scanned,
@@ -280,7 +281,7 @@ async function counters(s: Sessions, session: Session): Promise<Touched> {
 }
 
 async function updates(s: Sessions, session: Session): Promise<{ all: number; hot: number }> {
-  await flush(session)
+  await flush(s, session)
   const [row] = await s.rows(
     `select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables
       where schemaname = '@schema@' and relname = 'runs'`,
@@ -288,10 +289,12 @@ async function updates(s: Sessions, session: Session): Promise<{ all: number; ho
   return row as unknown as { all: number; hot: number }
 }
 
-/** Sessions report what they did when they are idle; these at once. */
-async function flush(session: Session): Promise<void> {
+/** Sessions report what they did when they are idle; these at once, the watching one included. */
+async function flush(s: Sessions, session: Session): Promise<void> {
   await session.client.query('select pg_stat_force_next_flush()')
   await session.client.query('select 1')
+  await s.rows('select pg_stat_force_next_flush()')
+  await s.rows('select 1')
 }
 
 async function explained(s: Sessions, session: Session, by: Worker, deltas: readonly Delta[]) {

@@ -24,7 +24,7 @@ export class Watch {
   private readonly applied = new Set<string>()
   private readonly keys = new Map<string, string>()
   private readonly policies = new Map<string, Dispatch['retry']>()
-  /** By worker: what it owns beyond its places for a good reason. */
+  /** No answer is lost here, so places are counted exactly. */
   private readonly strict: boolean
 
   constructor(world: World) {
@@ -140,6 +140,10 @@ export class Watch {
     if (before && row.owner !== before.row.owner && row.owner !== null && !taken) {
       this.fail(2, `${row.uid} changed hands at the same epoch`)
     }
+    const freed = before && before.row.owner !== null && row.owner === null
+    if (freed && change.method === 'reap' && row.crashes !== before.row.crashes + 1) {
+      this.fail('F17', `${row.uid} was freed from a dead worker, and no crash was counted`)
+    }
     if (!taken || !before) return
     const held = before.row.owner
     const own = change.deltas.some((d) => d.kind === 'turn' && d.fence.uid === row.uid)
@@ -157,10 +161,21 @@ export class Watch {
       this.fail(18, `${row.uid} timed out too early`)
     }
     const ends = finalStatusOf(entry)
+    if (ends) this.family(row)
     if (ends && before?.row.stop === 'cancel' && ends !== 'cancelled') {
       this.fail(21, `${row.uid} was to be cancelled and ended ${ends}`)
     }
     if (entry.kind === 'step.failed') this.delay(row, entry)
+  }
+
+  /** The commit that ends a run tells its open children to stop. */
+  private family(row: MemoryRun): void {
+    for (const child of this.world.memory.runs.values()) {
+      if (child.run.parent?.uid !== row.uid || isFinal(child.status)) continue
+      // Re-opened by hand after its parent had heard of its failure: it is on its own.
+      if (child.attempt > 1) continue
+      if (child.stop !== 'cancel') this.fail(22, `${row.uid} left its child ${child.uid} alone`)
+    }
   }
 
   private delay(row: MemoryRun, entry: Entry): void {

@@ -245,7 +245,7 @@ class Body {
       case 'stop':
         return turn.stop('by itself')
       case 'throw':
-        return Promise.reject(new Error('thrown by the body'))
+        return Promise.reject(plain('thrown by the body'))
     }
   }
 
@@ -291,11 +291,11 @@ class Body {
       await attempt.transaction(5_000, async (sql) => {
         await sql.query('insert', [attempt.idempotencyKey])
         await stage.work(spec.ms, signal)
-        if (attempt.number <= spec.fails) throw new Error(`fails ${id}`)
+        if (attempt.number <= spec.fails) throw plain(`fails ${id}`)
       })
     } else {
       await stage.work(spec.ms, signal)
-      if (attempt.number <= spec.fails) throw new Error(`fails ${id}`)
+      if (attempt.number <= spec.fails) throw plain(`fails ${id}`)
     }
     return { value: JSON.stringify(spec.poison ? `${id} ${POISON}` : id) }
   }
@@ -312,6 +312,13 @@ class Body {
       throw error
     }
   }
+}
+
+/** Without a stack, which tells of more than the program. */
+function plain(message: string): Error {
+  const error = new Error(message)
+  error.stack = message
+  return error
 }
 
 function textOf(error: unknown): string {

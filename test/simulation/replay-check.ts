@@ -1,6 +1,7 @@
 // 25 and 27: a finished journal, driven again by the same code, asks the same, starts nothing and ends the same.
 
-import { isFinal } from '../../src/model/run.js'
+import { errorRecord } from '../../src/model/error-record.js'
+import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import { finalStatusOf } from './fold.js'
 import { optionsOf } from './options.js'
@@ -9,36 +10,35 @@ import { World } from './world.js'
 const CALM = { workers: 1, concurrency: 8, framesMax: 0, split: false, drift: 0, starts: 0 }
 const NO_CALLS = { signals: 0, cancels: 0, retries: 0, closes: 0 }
 
-/** What is wrong with the replay of these runs; null if nothing. */
-export async function replayed(rows: readonly MemoryRun[]): Promise<string | null> {
+/** What is wrong with the replay of this run; null if nothing. Alone: its family would interfere. */
+export async function replayed(row: MemoryRun): Promise<string | null> {
+  if (!endedByItself(row)) return null
   const options = { ...optionsOf(1), ...CALM, ...NO_CALLS }
   const world = new World({ ...options, chaosMs: 0 })
   world.heal()
-  // Later than anything in these journals.
+  // Later than anything in the journal.
   world.jumpClock(86_400_000)
-  const expected = new Map<string, MemoryRun>()
-  for (const row of rows) {
-    if (!endedByItself(row)) continue
-    expected.set(row.uid, row)
-    world.memory.runs.set(row.uid, beforeItsEnd(row, world.dbNow()))
-  }
-  if (expected.size === 0) return null
+  world.memory.runs.set(row.uid, beforeItsEnd(row, world.dbNow()))
   world.boot(0)
-  const isOver = (): boolean =>
-    [...world.memory.runs.values()].every((row) => isFinal(row.status) || row.reason === 'diverged')
+  const again = world.memory.runs.get(row.uid)
+  const isOver = (): boolean => !again || isFinal(again.status) || again.reason === 'diverged'
   await world.scheduler.run(20_000, isOver, 20_000)
   if (world.scheduler.failure) return world.scheduler.failure
-  for (const [uid, row] of expected) {
-    const again = world.memory.runs.get(row.uid)
-    const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
-    if (was?.kind !== is?.kind || was?.payload !== is?.payload) {
-      const said = world.scheduler.last.filter((line) => line.includes('says')).join('\n')
-      return `${uid} ended ${was?.kind} ${was?.payload}; its replay ${is?.kind} ${is?.payload}\n${said}`
-    }
-    if (row.journal.length !== again?.journal.length) return `the replay of ${uid} added entries`
+  const [was, is] = [row.journal.at(-1), again?.journal.at(-1)]
+  if (was?.kind !== is?.kind || payloadOf(was) !== payloadOf(is)) {
+    const said = world.scheduler.last.filter((line) => line.includes('says')).join('\n')
+    return `${row.uid} ended ${was?.kind} ${was?.payload}; its replay ${is?.kind} ${is?.payload}\n${said}`
   }
+  if (row.journal.length !== again?.journal.length) return `the replay of ${row.uid} added entries`
   const [started] = world.executions
   return started ? `the replay of ${started.uid} executed "${started.name}"` : null
+}
+
+/** The payload; of an error without its stack, which tells how the body was called. */
+function payloadOf(entry: Entry | undefined): string | null {
+  if (entry?.kind !== 'run.failed' || entry.payload === null) return entry?.payload ?? null
+  const { stack: _, ...error } = errorRecord(entry.payload)
+  return JSON.stringify(error)
 }
 
 /** Its body came to the end: the journal has all that led to it. */

@@ -1,19 +1,74 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { type Counter, newCounters } from '../../src/kernel/counters.js'
+import regressions from './regressions.json' with { type: 'json' }
 import { runSeed, type Verdict } from './seed.js'
 
 const isFast = process.env.PERDURE_TEST_FAST === '1'
+/** `SEEDS=20000 npx vitest run test/simulation`: a long run. `SEED=7 SEEDS=1`: one world again. */
 const SEEDS = Number(process.env.SEEDS ?? (isFast ? 200 : 1_000))
 const FIRST = Number(process.env.SEED ?? 1)
+const isWhole = SEEDS >= 200
+
+const RARE: readonly Counter[] = [
+  'answer.stale',
+  'answer.stopping',
+  'answer.early',
+  'answer.exists',
+  'answer.busy',
+  'answer.refused',
+  'answer.repeated',
+  'commit.resent',
+  'commit.halved',
+  'worker.adopted',
+  'worker.doubtful',
+  'worker.reborn',
+  'worker.reaped',
+  'run.suspect',
+  'run.crashLimit',
+  'frame.reused',
+  'frame.outdated',
+  'frame.evicted',
+  'frame.replayed',
+  'event.inherited',
+  'transaction.resolved',
+]
+
+const total = newCounters()
+let events = 0
 
 test(`${SEEDS} random worlds keep every promise`, { timeout: 3_600_000 }, async () => {
   for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
-    const verdict = await runSeed(seed)
-    if (verdict.failure) expect.fail(report(verdict))
+    const verdict = await check(seed)
     if (seed % 100 === 0) expect((await runSeed(seed)).hash).toBe(verdict.hash)
   }
 })
 
+test('worlds that broke a promise once keep it', { timeout: 600_000 }, async () => {
+  for (const seed of regressions) await check(seed)
+})
+
+test.runIf(isWhole)('everything rare has happened, and no code was taken for changed', () => {
+  const missing = RARE.filter((counter) => total[counter] === 0)
+  expect(missing).toEqual([])
+  expect(total['run.diverged']).toBe(0)
+})
+
+afterAll(() => {
+  console.info(`${SEEDS} seeds, ${events} events, ${JSON.stringify(total)}`)
+})
+
+async function check(seed: number): Promise<Verdict> {
+  const verdict = await runSeed(seed)
+  if (verdict.failure) expect.fail(report(verdict))
+  events += verdict.events
+  for (const counter of Object.keys(total) as Counter[]) {
+    total[counter] += verdict.counters[counter]
+  }
+  return verdict
+}
+
 function report({ seed, options, failure, last }: Verdict): string {
-  const events = last.slice(-40).join('\n  ')
-  return `seed ${seed}\n${JSON.stringify(options)}\n  ${events}\n${failure}\n(SEED=${seed} SEEDS=1 npx vitest run test/simulation)`
+  const happened = last.slice(-40).join('\n  ')
+  const again = `SEED=${seed} SEEDS=1 npx vitest run test/simulation/simulation.test.ts`
+  return `seed ${seed}\n${JSON.stringify(options)}\n  ${happened}\n${failure}\nagain: ${again}`
 }

@@ -200,3 +200,12 @@ export async function all<T>(paged: AsyncIterable<T>): Promise<T[]> {
   for await (const item of paged) items.push(item)
   return items
 }
+
+/** What happened to a run. That a step was asked for is written only if it takes long: a matter of the machine. */
+export async function kindsOf(
+  engine: { readonly history: (id: string) => AsyncIterable<{ readonly kind: string }> },
+  id: string,
+): Promise<string[]> {
+  const kinds = (await all(engine.history(id))).map(({ kind }) => kind)
+  return kinds.filter((kind) => kind !== 'step.asked')
+}

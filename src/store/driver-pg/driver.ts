@@ -12,7 +12,7 @@ import {
   describeTarget,
   type Target,
 } from './connection.js'
-import { LanePool } from './lanes.js'
+import { type Held, LanePool } from './lanes.js'
 
 export interface PgDriverOptions {
   /** A connection string, or the options of a pg.Pool. */
@@ -84,18 +84,19 @@ async function importPg() {
 }
 
 async function runScript(lane: LanePool, sql: string): Promise<void> {
-  const client = await lane.connect()
+  const { client, release } = await lane.connect()
   try {
     await client.query(`begin;\nset local statement_timeout = 0;\n${sql}\n;commit`)
-    client.release()
+    release(false)
   } catch (error) {
-    client.release(true)
+    release(true)
     throw asDriverError(error)
   }
 }
 
 async function begin(lane: LanePool, limitMs: number): Promise<DriverTransaction> {
-  const client = await lane.connect()
+  const held = await lane.connect()
+  const { client } = held
   try {
     const version = await client.query<{ server_version_num: string }>('show server_version_num')
     const hasTransactionTimeout = Number(version.rows[0]?.server_version_num) >= 170_000
@@ -111,18 +112,20 @@ async function begin(lane: LanePool, limitMs: number): Promise<DriverTransaction
       ].join('; '),
     )
   } catch (error) {
-    client.release(true)
+    held.release(true)
     throw asDriverError(error)
   }
-  return new PgTransaction(client)
+  return new PgTransaction(held)
 }
 
 class PgTransaction implements DriverTransaction {
   private readonly client: PoolClient
+  private readonly release: Held['release']
   private isOver = false
 
-  constructor(client: PoolClient) {
+  constructor({ client, release }: Held) {
     this.client = client
+    this.release = release
   }
 
   async query(sql: string, params: readonly unknown[] = []) {
@@ -148,10 +151,10 @@ class PgTransaction implements DriverTransaction {
       command = (await this.client.query('commit')).command
     } catch (error) {
       const driverError = asDriverError(error)
-      this.client.release(driverError.connection)
+      this.release(driverError.connection)
       throw driverError
     }
-    this.client.release()
+    this.release(false)
     // The server's answer to COMMIT of a transaction that had failed.
     if (command === 'ROLLBACK') throw new DriverError('rolled back', '25P02', false)
   }
@@ -169,7 +172,7 @@ class PgTransaction implements DriverTransaction {
     )
     const outcome = await Promise.race([answer, tooLate])
     clearTimeout(timer)
-    this.client.release(outcome !== 'done')
+    this.release(outcome !== 'done')
   }
 
   private checkOpen(): void {

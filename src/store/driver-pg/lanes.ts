@@ -4,7 +4,8 @@
 // Invariants
 //   L1. A beat never waits for a commit, a commit never for a read or for user code.
 //   L2. A connection whose answer did not come is destroyed, never used again.
-//   L3. Every pool and client has an error listener: an unheard 'error' event ends the process.
+//   L3. Who finds all connections of a lane at work waits in line, however long; only connecting has a limit.
+//   L4. Every pool and client has an error listener: an unheard 'error' event ends the process.
 
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
 import type { DriverError, Row, SqlValue } from '../driver.js'
@@ -19,33 +20,73 @@ export interface LaneOptions {
   readonly answerMs: number
 }
 
+export interface Held {
+  readonly client: PoolClient
+  release(destroy: boolean): void
+}
+
 export class LanePool {
   private readonly options: LaneOptions
   private readonly makePool: (config: PoolConfig) => Pool
   private pool: Pool
+  private free: number
+  private readonly line: (() => void)[] = []
   /** A pooler between us and the server refuses start-up parameters it does not know. */
   private isPlain = false
 
   constructor(makePool: (config: PoolConfig) => Pool, options: LaneOptions) {
     this.makePool = makePool
     this.options = options
+    this.free = options.connections
     this.pool = this.open()
   }
 
   async query(sql: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
-    const client = await this.connect()
+    const { client, release } = await this.connect()
     try {
       const result = await client.query<Row>(sql, [...params])
-      client.release()
+      release(false)
       return result.rows
     } catch (error) {
       const driverError = asDriverError(error)
-      client.release(driverError.connection)
+      release(driverError.connection)
       throw driverError
     }
   }
 
-  async connect(): Promise<PoolClient> {
+  /** A connection that is given back once, destroyed or not. */
+  async connect(): Promise<Held> {
+    await this.turn()
+    try {
+      const client = await this.connected()
+      return {
+        client,
+        release: (destroy) => {
+          client.release(destroy)
+          this.next()
+        },
+      }
+    } catch (error) {
+      this.next()
+      throw error
+    }
+  }
+
+  private turn(): Promise<void> {
+    if (this.free > 0) {
+      this.free -= 1
+      return Promise.resolve()
+    }
+    return new Promise((resolve) => this.line.push(resolve))
+  }
+
+  private next(): void {
+    const first = this.line.shift()
+    if (first === undefined) this.free += 1
+    else first()
+  }
+
+  private async connected(): Promise<PoolClient> {
     try {
       return await this.checkout()
     } catch (error) {

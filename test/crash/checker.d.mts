@@ -1,0 +1,17 @@
+import type { Snapshot } from './world.mjs'
+
+export type Normal = Readonly<Record<string, object>>
+
+/** One line for each promise that was broken. */
+export function check(
+  snapshot: Snapshot,
+  expected: {
+    readonly runs: ReadonlyMap<string, string>
+    readonly acked: readonly string[]
+    readonly normal: Normal
+    /** false: not every life listened. */
+    readonly events?: boolean
+    readonly isReborn?: boolean
+  },
+): readonly string[]
+export function normalOf(snapshot: Snapshot, runs: ReadonlyMap<string, string>): Normal

@@ -1,0 +1,200 @@
+// Looks at what a world has become and says, one line each, what must not be. An empty list: all promises were kept.
+//
+// `normal`: by kind, what a run of it becomes that nobody disturbs (see normalOf).
+
+const OUTCOMES = new Set([
+  ...['step.completed', 'step.failed', 'timer.fired', 'message.taken', 'wait.withdrawn'],
+  ...['child.ended', 'run.reopened'],
+])
+const FINAL = { 'run.completed': 'completed', 'run.failed': 'failed', 'run.cancelled': 'cancelled' }
+const TOLD = {
+  ...{ 'run.created': 'workflow.created', 'step.completed': 'step.completed' },
+  ...{ 'step.failed': 'step.failed', 'run.completed': 'run.completed' },
+  ...{ 'run.failed': 'run.failed', 'run.cancelled': 'run.cancelled' },
+}
+/** The owner's clock is at most the database's, and behind it by a round trip. */
+const CLOCK_MS = 150
+
+/**
+ * @param {object} snapshot
+ * @param {{ runs: ReadonlyMap<string, string>, acked: readonly string[], normal: object, events?: boolean }} expected
+ */
+export function check(snapshot, { runs, acked, normal, events = true, isReborn = false }) {
+  const problems = []
+  const say = (text) => problems.push(text)
+  const world = indexed(snapshot)
+  for (const id of acked) if (!world.byId.has(id)) say(`${id}: acknowledged and lost`)
+  for (const run of snapshot.runs) checkRun(run, world, say)
+  for (const [id, kind] of runs) {
+    const run = world.byId.get(id)
+    if (run) checkAgainst(normal[kind], shapeOf(run, world), id, say)
+    else if (acked.includes(id)) say(`${id}: there is no such run`)
+  }
+  checkExecutions(snapshot, world, isReborn, say)
+  checkEffects(snapshot, world, say)
+  checkChildren(snapshot, world, say)
+  if (events) checkEvents(snapshot, world, say)
+  return problems
+}
+
+/** By kind: what an undisturbed world's runs have become. */
+export function normalOf(snapshot, runs) {
+  const world = indexed(snapshot)
+  return Object.fromEntries(
+    [...runs].map(([id, kind]) => [kind, shapeOf(world.byId.get(id), world)]),
+  )
+}
+
+function indexed(snapshot) {
+  const journals = new Map(snapshot.runs.map(({ uid }) => [uid, []]))
+  for (const entry of snapshot.journal) journals.get(entry.uid)?.push(entry)
+  return {
+    journals,
+    byId: new Map(snapshot.runs.map((run) => [run.id, run])),
+    byUid: new Map(snapshot.runs.map((run) => [run.uid, run])),
+  }
+}
+
+/** What must be the same whether it was disturbed or not. */
+function shapeOf(run, { journals }) {
+  const journal = journals.get(run.uid)
+  const end = journal.at(-1)
+  const isCompleted = run.status === 'completed'
+  const outcomes = journal
+    .filter(({ kind }) => OUTCOMES.has(kind))
+    .map((entry) => `${entry.kind} ${entry.name}#${entry.occurrence} @${entry.attempt}`)
+  return {
+    status: run.status,
+    output: isCompleted ? end.payload : null,
+    // A cancelled run has as many outcomes as it had time for.
+    outcomes: isCompleted ? outcomes.sort().join('; ') : '',
+  }
+}
+
+function checkAgainst(normal, shape, id, say) {
+  if (!normal) return
+  for (const field of ['status', 'output', 'outcomes']) {
+    if (normal[field] !== shape[field])
+      say(`${id}: ${field} is ${shape[field]}, of an undisturbed run ${normal[field]}`)
+  }
+}
+
+function checkRun(run, { journals }, say) {
+  const journal = journals.get(run.uid)
+  const { id } = run
+  const end = journal.at(-1)
+  if (journal.some(({ seq }, i) => seq !== i + 1)) say(`${id}: its journal has a gap`)
+  if (run.seq !== journal.length) say(`${id}: row at ${run.seq}, journal at ${journal.length}`)
+  if (FINAL[end?.kind] !== run.status) say(`${id}: not final: ${standing(run)}`)
+  if (run.owner) say(`${id}: owned by ${run.owner} after everybody has left`)
+  const ends = journal.filter(({ kind }) => FINAL[kind]).length
+  const reopenings = journal.filter(({ kind }) => kind === 'run.reopened').length
+  if (ends !== reopenings + 1) say(`${id}: ${ends} ends`)
+  if (journal.some(({ epoch }, i) => i > 0 && epoch < journal[i - 1].epoch))
+    say(`${id}: an older owner wrote behind a newer one`)
+  const finals = new Map()
+  for (const entry of journal.filter(({ kind }) =>
+    /^(step|child)\.(completed|failed|ended)$/.test(kind),
+  )) {
+    const key = `${entry.name}#${entry.occurrence}`
+    const before = finals.get(key) ?? { last: 0, final: 0 }
+    if (entry.attempt !== before.last + 1)
+      say(`${id}: ${key} attempt ${entry.attempt} after ${before.last}`)
+    const final = before.final + (entry.meta?.retryAt === undefined ? 1 : 0)
+    finals.set(key, { last: entry.attempt, final })
+    if (final > reopenings + 1) say(`${id}: ${key} has ${final} results`)
+  }
+}
+
+const standing = ({ status, reason, owner, due, crashes, stop }) =>
+  `${status} ${JSON.stringify({ reason, owner, due, crashes, stop })}`
+
+/** What ran against what was recorded. */
+function checkExecutions({ ledger }, { byId, byUid, journals }, isReborn, say) {
+  const keys = new Map()
+  const lives = new Map()
+  for (const { run: id, step, key, attempt, life, began, at: storedAt } of ledger) {
+    // Code of a stopped process may have begun long before it could write that down.
+    const at = isReborn ? began : storedAt
+    const name = `${id} ${step}`
+    if ((keys.get(name) ?? key) !== key) say(`${name}: two idempotency keys`)
+    if ((keys.get(key) ?? name) !== name) say(`${name}: the key of ${keys.get(key)}`)
+    keys.set(name, key)
+    keys.set(key, name)
+    const once = `${key} ${attempt} ${life}`
+    lives.set(once, (lives.get(once) ?? 0) + 1)
+    const run = byId.get(id) ?? byUid.get(id)
+    if (!run) {
+      say(`${name}: executed, and its run is lost`)
+      continue
+    }
+    const recorded = journals
+      .get(run.uid)
+      .find((e) => e.name === step && e.attempt === attempt && /^step\.(compl|fail)/.test(e.kind))
+    if (recorded && at > recorded.at + CLOCK_MS)
+      say(`${name}: executed ${at - recorded.at} ms after its result was recorded`)
+  }
+  for (const [once, count] of lives)
+    if (count > 1 && !isReborn) say(`${once}: executed ${count} times by one life`)
+  for (const [uid, journal] of journals) {
+    for (const { kind, name } of journal) {
+      const known = kind === 'step.completed' && keys.has(`${byUid.get(uid).id} ${name}`)
+      if (kind === 'step.completed' && !known)
+        say(`${byUid.get(uid).id} ${name}: recorded, never executed`)
+    }
+  }
+}
+
+function checkEffects({ effects }, { journals, byUid }, say) {
+  const counts = new Map()
+  for (const { run, step } of effects)
+    counts.set(`${run} ${step}`, (counts.get(`${run} ${step}`) ?? 0) + 1)
+  for (const [uid, journal] of journals) {
+    const run = byUid.get(uid)
+    if (run.def !== 'writer') continue
+    for (const { kind, name } of journal) {
+      if (kind !== 'step.completed' || name === 'plain') continue
+      const count = counts.get(`${run.id} ${name}`) ?? 0
+      if (count !== 1) say(`${run.id} ${name}: ${count} transactional effects`)
+      counts.delete(`${run.id} ${name}`)
+    }
+  }
+  for (const [name, count] of counts)
+    say(`${name}: ${count} effects of a step that is not recorded`)
+}
+
+/** A child exists if and only if its parent says so, and tells it of its end once. */
+function checkChildren({ runs, messages }, { journals, byUid }, say) {
+  const started = new Set()
+  for (const journal of journals.values()) {
+    for (const { kind, meta } of journal) {
+      if (kind !== 'child.started') continue
+      started.add(meta.uid)
+      if (!byUid.has(meta.uid)) say(`${meta.uid}: a child that was never made`)
+    }
+  }
+  for (const child of runs) {
+    if (!child.parent) continue
+    if (!started.has(child.uid)) say(`${child.id}: a child nobody knows`)
+    const told = messages.filter((m) => m.kind === 'child' && m.meta?.uid === child.uid)
+    const parentWasOver = byUid.get(child.parent)?.status === 'cancelled'
+    if (told.length !== 1 && !(told.length === 0 && parentWasOver))
+      say(`${child.id}: its parent was told ${told.length} times`)
+  }
+  const ids = messages.map(({ uid, id }) => `${uid} ${id}`)
+  for (const id of ids.filter((id, i) => ids.indexOf(id) !== i)) say(`${id}: a message twice`)
+}
+
+/** Heard is what was committed, all of it, and nothing else. */
+function checkEvents({ events }, { journals }, say) {
+  const heard = new Map(events.map(({ id, name }) => [id, name]))
+  for (const [uid, journal] of journals) {
+    for (const { seq, kind } of journal) {
+      const name = TOLD[kind]
+      const id = `${uid}:${seq}`
+      if (name && heard.get(id) !== name) say(`${id}: ${name} was heard as ${heard.get(id)}`)
+      heard.delete(id)
+    }
+  }
+  for (const [id, name] of heard) say(`${id}: ${name} was heard and is not in the journal`)
+}

@@ -1,0 +1,2 @@
+/** The names in fault('…') of src, sorted. */
+export function faultPoints(): readonly string[]

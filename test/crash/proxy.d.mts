@@ -1,0 +1,17 @@
+export type Cut = `${'before' | 'after'} ${'commit' | 'batch' | 'claim'}`
+
+export interface Proxy {
+  readonly url: string
+  /** How often it has cut since it was last told to. */
+  readonly cuts: number
+  cut(what: Cut | null, more?: { readonly times?: number; readonly skip?: number }): void
+  /** true: connections stay, and nothing arrives. */
+  hole(isHole: boolean): void
+  dropAll(): void
+  close(): Promise<void>
+}
+
+export function openProxy(
+  serverUrl: string,
+  options?: { readonly cut?: Cut | null; readonly times?: number; readonly skip?: number },
+): Promise<Proxy>

@@ -1,0 +1,27 @@
+// All that the database of a world holds, in one go.
+
+const ms = (column) => `(extract(epoch from ${column}) * 1000)::float8`
+
+export async function readSnapshot(query, schema) {
+  const runs = await query(
+    `select uid::text as uid, id, def, status, reason, stop, owner::text as owner, seq, epoch, inbox, taken, crashes, attempt,
+       parent_uid::text as parent, ${ms('due_at')} as due from ${schema}.runs order by uid`,
+  )
+  const journal = await query(
+    `select uid::text as uid, seq, epoch, ${ms('at')} as at, kind, name, occurrence, attempt, meta, payload
+       from ${schema}.journal order by uid, seq`,
+  )
+  const messages = await query(
+    `select uid::text as uid, no, id, kind, name, meta, taken_seq from ${schema}.messages order by uid, no`,
+  )
+  const workers = await query(`select id::text as id from ${schema}.workers`)
+  const feed = await query(
+    `select worker::text as worker, ranges from ${schema}.feed where pending`,
+  )
+  const effects = await query('select run, step, key from effects')
+  const read = (row) => ({ ...row, meta: row.meta === null ? null : JSON.parse(row.meta) })
+  return {
+    ...{ runs, journal: journal.map(read), messages: messages.map(read) },
+    ...{ workers, feed, effects },
+  }
+}

@@ -1,0 +1,114 @@
+// A process to be killed: an engine on the given database that executes workloads and drives runs of its own.
+// VICTIM is a JSON of what it is to do (see world.d.mts); PERDURE_FAULT says where it is to die.
+//
+// It says on stdout, one JSON per line and before it goes on (a pipe is written synchronously): { open }, { acked: id },
+// { driven: id }, { ended: id, status }, { aborted, code }, { failed }, { closed }.
+
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { composeEngine } from '../../dist/create-engine.js'
+import { readEngineOptions } from '../../dist/engine/options.js'
+import { newCounters } from '../../dist/kernel/counters.js'
+import { openLedger } from './ledger.mjs'
+import { makeWorkloads } from './workloads.mjs'
+
+const EVENTS = [
+  ...['workflow.created', 'run.completed', 'run.failed', 'run.cancelled', 'run.timed_out'],
+  ...['step.completed', 'step.failed'],
+]
+const COUNTERS_EVERY_MS = 200
+
+const order = JSON.parse(process.env.VICTIM)
+const life = `${process.pid}-${randomBytes(4).toString('hex')}`
+const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
+
+const flags = join(order.folder, 'flags')
+mkdirSync(flags, { recursive: true })
+const ledger = openLedger({ ...order.ledger, life })
+const extra = order.definitions ? (await import(order.definitions)).default : () => ({})
+const context = { ledger, flags, say, folder: order.folder }
+const workloads = makeWorkloads(context)
+const more = extra(context)
+const kinds = { ...workloads.kinds, ...more.kinds }
+
+const counters = newCounters()
+const settings = readEngineOptions(
+  {
+    database: order.database,
+    schema: order.schema,
+    workflows: [...workloads.definitions, ...(more.definitions ?? [])],
+    worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },
+    build: 'crash',
+    log: {
+      debug: () => {},
+      info: () => {},
+      warn: (message) => say({ warn: message }),
+      error: (message, data) => say({ error: message, why: String(data?.error ?? '') }),
+    },
+  },
+  {},
+)
+const { pollMs = 150, closeGraceMs = 1_500 } = order
+const engine = await composeEngine(settings, { kernel: { counters, pollMs, closeGraceMs } })
+if (order.listen !== false) {
+  for (const name of EVENTS) {
+    engine.on(name, ({ id, runId }) =>
+      appendFileSync(
+        join(order.folder, 'events'),
+        `${JSON.stringify({ id, runId, name, life })}\n`,
+      ),
+    )
+  }
+}
+say({ open: process.pid })
+
+/** Whole or not at all: a killed one leaves its last full copy. */
+function writeCounters() {
+  const file = join(order.folder, `counters-${life}`)
+  writeFileSync(`${file}.part`, JSON.stringify(counters))
+  renameSync(`${file}.part`, `${file}.json`)
+}
+const writing = setInterval(writeCounters, COUNTERS_EVERY_MS)
+
+let closing = null
+function close() {
+  closing ??= (async () => {
+    await engine.close()
+    clearInterval(writing)
+    writeCounters()
+    await ledger.close()
+    say({ closed: true })
+    process.exit(0)
+  })()
+  return closing
+}
+
+async function drive({ id, kind }) {
+  try {
+    const handle = await kinds[kind].drive(engine, id)
+    say({ driven: id })
+    await handle.result().catch((error) => {
+      if (!String(error.code).startsWith('WORKFLOW_')) throw error
+    })
+    say({ ended: id, status: await handle.status() })
+  } catch (error) {
+    if (closing === null) say({ failed: id, code: error.code, message: error.message })
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const said = JSON.parse(line)
+  if (said.close) void close()
+  for (const run of said.runs ?? []) void drive(run)
+})
+const driven = Promise.all((order.runs ?? []).map(drive))
+if (order.closeAfterMs !== undefined) {
+  await sleep(order.closeAfterMs)
+  await close()
+} else if (order.closeWhenDriven) {
+  await driven
+  await close()
+}

@@ -1,0 +1,132 @@
+export interface Run {
+  readonly id: string
+  readonly kind: string
+}
+
+/** What a victim is told to do. */
+export interface Order {
+  readonly runs?: readonly Run[]
+  readonly concurrency?: number
+  readonly pollMs?: number
+  readonly leaseMs?: number
+  readonly closeGraceMs?: number
+  /** Instead of the world's own, as a proxy's. */
+  readonly database?: string
+  /** false: it only starts, signals and reads. */
+  readonly worker?: boolean
+  readonly listen?: boolean
+  readonly closeAfterMs?: number
+  readonly closeWhenDriven?: boolean
+  /** A module whose default export gives more definitions and kinds. */
+  readonly definitions?: string
+  /** As PERDURE_FAULT. */
+  readonly fault?: string
+  /** A module that Node imports first. */
+  readonly preload?: string
+}
+
+export interface Said {
+  readonly open?: number
+  readonly acked?: string
+  readonly driven?: string
+  readonly ended?: string
+  readonly status?: string
+  readonly aborted?: string
+  readonly code?: string
+  readonly failed?: string
+  readonly message?: string
+  readonly error?: string
+  readonly warn?: string
+  readonly closed?: boolean
+  readonly mark?: string
+}
+
+export interface Victim {
+  readonly pid: number
+  readonly said: readonly Said[]
+  readonly end: { readonly code: number | null; readonly signal: string | null } | undefined
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>
+  hear(fits: (said: Said) => unknown, ms?: number): Promise<Said | null>
+  tell(what: { readonly close?: boolean; readonly runs?: readonly Run[] }): void
+  signal(signal: NodeJS.Signals): void
+  stopped(ms?: number): Promise<boolean>
+}
+
+export interface RunRow {
+  readonly uid: string
+  readonly id: string
+  readonly def: string
+  readonly status: string
+  readonly owner: string | null
+  readonly seq: number
+  readonly epoch: number
+  readonly crashes: number
+  readonly parent: string | null
+}
+
+export interface JournalRow {
+  readonly uid: string
+  readonly seq: number
+  readonly epoch: number
+  readonly at: number
+  readonly kind: string
+  readonly name: string
+  readonly occurrence: number
+  readonly attempt: number
+  readonly meta: Readonly<Record<string, unknown>> | null
+  readonly payload: string | null
+}
+
+export interface Execution {
+  readonly run: string
+  readonly step: string
+  readonly key: string
+  readonly attempt: number
+  readonly life: string
+  /** When the code began, by the clock of its process. */
+  readonly began: number
+  /** When it was stored, by the clock of the database. */
+  readonly at: number
+}
+
+export interface Snapshot {
+  readonly runs: readonly RunRow[]
+  readonly journal: readonly JournalRow[]
+  readonly messages: readonly {
+    readonly uid: string
+    readonly no: number
+    readonly id: string
+    readonly kind: string
+    readonly meta: Readonly<Record<string, unknown>> | null
+  }[]
+  readonly workers: readonly { readonly id: string }[]
+  readonly feed: readonly { readonly worker: string; readonly ranges: string }[]
+  readonly effects: readonly { readonly run: string; readonly step: string; readonly key: string }[]
+  readonly ledger: readonly Execution[]
+  readonly events: readonly {
+    readonly id: string
+    readonly runId: string
+    readonly name: string
+    readonly life: string
+  }[]
+}
+
+export interface World extends AsyncDisposable {
+  readonly name: string
+  readonly url: string | undefined
+  readonly runs: ReadonlyMap<string, string>
+  readonly said: readonly Said[]
+  readonly victims: readonly Victim[]
+  newRuns(...kinds: readonly string[]): readonly Run[]
+  spawn(order?: Order): Victim
+  finish(options?: { readonly victims?: number; readonly withinMs?: number }): Promise<boolean>
+  snapshot(): Promise<Snapshot>
+  query(sql: string, params?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  counters(): Readonly<Record<string, number>>
+}
+
+export function serverWorld(options: {
+  readonly url: string
+  readonly leaseMs?: number
+}): Promise<World>
+export function embeddedWorld(options?: { readonly leaseMs?: number }): Promise<World>
