@@ -294,6 +294,7 @@ export class WorkerHost {
       attempts: {
         clock: ports.clock,
         fault: (point) => ports.fault(point),
+        mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },
       owner: () => this.lease.worker.id,
