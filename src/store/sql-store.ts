@@ -1,11 +1,24 @@
 // The store port on SQL. The rules are in sql/migrations; here is packing, retrying and naming of errors.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Claimed, FeedEntry, Loaded, Owned, Settled, Store, Worker } from '../kernel/store.js'
+import type {
+  Claimed,
+  Committed,
+  Delta,
+  FeedEntry,
+  Fence,
+  Loaded,
+  Owned,
+  RunReader,
+  Settled,
+  StepTransaction,
+  Store,
+  Worker,
+} from '../kernel/store.js'
 import { PerdureError } from '../model/errors.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { CONNECT_MS, MAILBOX_MAX } from '../model/limits.js'
-import type { FinalStatus } from '../model/run.js'
+import type { FinalStatus, NewEntry } from '../model/run.js'
 import { commitBatch } from './commit.js'
 import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
@@ -55,155 +68,178 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   await checkServer(driver, sql, schema, options.connectMs ?? CONNECT_MS)
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
-  return sqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
+  return new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
 }
 
-function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
-  const read = (text: string, params: readonly SqlValue[]) =>
-    withRetries(() => driver.query('read', text, params))
-  const write = (text: string, params: readonly SqlValue[]) =>
-    withRetries(() => driver.query('commit', text, params))
+class SqlStore implements Store {
+  readonly read: RunReader
+  private readonly driver: Driver
+  private readonly sql: Sql
+  private readonly mailboxMax: number
   /** Who reaps: the incarnation that has joined through this store. */
-  let joined: WorkerId | null = null
-  let isReapUnanswered = false
+  private joined: WorkerId | null = null
+  private isReapUnanswered = false
 
-  const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
-  const commit: Store['commit'] = (by, deltas, { resent, feed }) =>
-    commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
+  constructor(driver: Driver, sql: Sql, mailboxMax: number) {
+    this.driver = driver
+    this.sql = sql
+    this.mailboxMax = mailboxMax
+    this.read = sqlReader(driver, sql)
+  }
 
-  return {
-    isSingle: driver.kind === 'embedded',
-    commit,
+  commit(
+    by: Worker,
+    deltas: readonly Delta[],
+    { resent, feed }: { readonly resent: boolean; readonly feed: boolean },
+  ): Promise<Committed> {
+    const call = (params: readonly SqlValue[]) =>
+      this.driver.query('commit', this.sql.commit, params)
+    const { mailboxMax } = this
+    return commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
+  }
 
-    async claim(by, places, suspects) {
-      const rows = await write(sql.claim, [...workerParams(by), places, suspects])
-      const row = onlyRow(rows)
-      return {
-        now: numberOf(row, 'now_ms'),
-        claimed: records(row.claimed).map(claimedOf),
-        nextDueAt: numberOfOrNull(row, 'next_due_ms'),
-      }
-    },
+  async claim(by: Worker, places: number, suspects: number) {
+    const { id, build, definitions } = by
+    const names = pack(definitions.map(({ name }) => name))
+    const versions = pack(definitions.map(({ version }) => version))
+    const params = [id, build, names, versions, places, suspects]
+    const row = onlyRow(await this.write(this.sql.claim, params))
+    return {
+      now: numberOf(row, 'now_ms'),
+      claimed: records(row.claimed).map(claimedOf),
+      nextDueAt: numberOfOrNull(row, 'next_due_ms'),
+    }
+  }
 
-    async load(what): Promise<readonly Loaded[]> {
-      const rows = await read(sql.load, [
-        list(what.map(({ fence }) => fence.uid)),
-        list(what.map(({ fence }) => fence.owner)),
-        list(what.map(({ fence }) => fence.epoch)),
-        list(what.map(({ fromSeq }) => fromSeq)),
-        list(what.map(({ fromNo }) => fromNo)),
-      ])
-      return loadedOf(
-        what.map(({ fence }) => fence.uid),
-        rows,
-      )
-    },
+  async load(
+    what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
+  ): Promise<readonly Loaded[]> {
+    const uids = what.map(({ fence }) => fence.uid)
+    const rows = await this.look(this.sql.load, [
+      list(uids),
+      list(what.map(({ fence }) => fence.owner)),
+      list(what.map(({ fence }) => fence.epoch)),
+      list(what.map(({ fromSeq }) => fromSeq)),
+      list(what.map(({ fromNo }) => fromNo)),
+    ])
+    return loadedOf(uids, rows)
+  }
 
-    async open(by, limitMs) {
-      const transaction = await driver.begin(limitMs).catch((error: unknown) => {
-        throw asStoreError(error)
-      })
-      const now = async () => (await commit(by, [], { resent: false, feed: false })).now
-      return openStepTransaction({ transaction, sql, by, mailboxMax, now })
-    },
+  async open(by: Worker, limitMs: number): Promise<StepTransaction> {
+    const { sql, mailboxMax } = this
+    const transaction = await this.driver.begin(limitMs).catch((error: unknown) => {
+      throw asStoreError(error)
+    })
+    const now = async () => (await this.commit(by, [], { resent: false, feed: false })).now
+    return openStepTransaction({ transaction, sql, by, mailboxMax, now })
+  }
 
-    async resolve(fence, lastSeq) {
-      const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
-      // Not on a commit connection: it may wait long.
-      return textOf(onlyRow(await read(sql.resolve, params)), 'fate') as 'applied'
-    },
+  async resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'> {
+    const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
+    // Not on a commit connection: it may wait long.
+    return textOf(onlyRow(await this.look(this.sql.resolve, params)), 'fate') as 'applied'
+  }
 
-    async join(by) {
-      const { id, build, definitions, leaseMs } = by
-      const rows = await write(sql.join, [id, build, definitionsText(definitions), leaseMs])
-      joined = id
-      return { now: numberOf(onlyRow(rows), 'now_ms') }
-    },
+  async join({ id, build, definitions, leaseMs }: Worker) {
+    const rows = await this.write(this.sql.join, [id, build, definitionsText(definitions), leaseMs])
+    this.joined = id
+    return { now: numberOf(onlyRow(rows), 'now_ms') }
+  }
 
-    async beat(by) {
-      const query = () => driver.query('beat', sql.beat, [by.id, by.leaseMs])
-      const row = onlyRow(await withRetries(query))
-      return {
-        alive: row.alive === true,
-        now: numberOf(row, 'now_ms'),
-        owned: records(row.owned).map((fields) => ownedOf(claimedOf(fields))),
-      }
-    },
+  async beat(by: Worker) {
+    const query = () => this.driver.query('beat', this.sql.beat, [by.id, by.leaseMs])
+    const row = onlyRow(await withRetries(query))
+    return {
+      alive: row.alive === true,
+      now: numberOf(row, 'now_ms'),
+      owned: records(row.owned).map((fields) => ownedOf(claimedOf(fields))),
+    }
+  }
 
-    async leave(by) {
-      for (let tries = 1; tries <= LEAVE_TRIES_MAX; tries += 1) {
-        const left = numberOf(onlyRow(await write(sql.leave, [by.id])), 'left')
-        if (left === 0) return
-        if (left <= FREED_PER_CALL) await sleep(5)
-      }
-      await write(sql.forget, [by.id])
-    },
+  async leave(by: Worker): Promise<void> {
+    for (let tries = 1; tries <= LEAVE_TRIES_MAX; tries += 1) {
+      const left = numberOf(onlyRow(await this.write(this.sql.leave, [by.id])), 'left')
+      if (left === 0) return
+      if (left <= FREED_PER_CALL) await sleep(5)
+    }
+    await this.write(this.sql.forget, [by.id])
+  }
 
-    async reap(unmoved) {
-      const result = {
-        workers: [] as { id: WorkerId; beat: number }[],
-        dead: [] as WorkerId[],
-        freed: 0,
-        inheritedIds: [] as number[],
-      }
-      const ids = list(unmoved.map(({ id }) => id))
-      const beats = list(unmoved.map(({ beat }) => beat))
-      const again = isReapUnanswered
-      isReapUnanswered = true
-      for (let freed = FREED_PER_CALL; freed >= FREED_PER_CALL; ) {
-        const row = onlyRow(await write(sql.reap, [ids, beats, joined, again, FEED_KEEP_MS]))
-        freed = numberOf(row, 'freed')
-        result.freed += freed
-        result.dead.push(...(words(row.dead) as WorkerId[]))
-        result.inheritedIds.push(...words(row.inherited).map(Number))
-        result.workers = words(row.workers).map((pair) => {
-          const [id, beat] = pair.split(':')
-          return { id: id as WorkerId, beat: Number(beat) }
-        })
-      }
-      const { inheritedIds } = result
-      const rows = inheritedIds.length > 0 ? await read(sql.inherited, [list(inheritedIds)]) : []
-      isReapUnanswered = false
-      return { ...result, inherited: rows.map(feedEntryOf) }
-    },
+  async reap(unmoved: readonly { readonly id: WorkerId; readonly beat: number }[]) {
+    const ids = list(unmoved.map(({ id }) => id))
+    const beats = list(unmoved.map(({ beat }) => beat))
+    const params = [ids, beats, this.joined, this.isReapUnanswered, FEED_KEEP_MS]
+    const dead: WorkerId[] = []
+    const inheritedIds: number[] = []
+    let freed = 0
+    let row: Row
+    this.isReapUnanswered = true
+    do {
+      row = onlyRow(await this.write(this.sql.reap, params))
+      freed += numberOf(row, 'freed')
+      dead.push(...(words(row.dead) as WorkerId[]))
+      inheritedIds.push(...words(row.inherited).map(Number))
+    } while (numberOf(row, 'freed') >= FREED_PER_CALL)
+    const rows =
+      inheritedIds.length > 0 ? await this.look(this.sql.inherited, [list(inheritedIds)]) : []
+    this.isReapUnanswered = false
+    const workers = words(row.workers).map(beatOf)
+    return { workers, dead, freed, inherited: rows.map(feedEntryOf), inheritedIds }
+  }
 
-    async reopen(chain) {
-      const entries = chain.map(({ entry }) => entry)
-      const rows = await write(sql.reopen, [
-        list(chain.map(({ uid }) => uid)),
-        list(chain.map(({ attempt }) => attempt)),
-        list(chain.map(({ due }) => due)),
-        list(entries.map(({ at }) => at)),
-        list(entries.map(({ kind }) => kind)),
-        list(entries.map(({ occurrence }) => occurrence)),
-        list(entries.map(({ attempt }) => attempt)),
-        pack(entries.map(({ name }) => name)),
-        packSparse(entries.map(({ meta }) => metaText(meta))),
-        packSparse(entries.map(({ payload }) => payload)),
-      ])
-      return onlyRow(rows).done === true ? 'done' : 'changed'
-    },
+  async reopen(
+    chain: readonly {
+      readonly uid: Uid
+      readonly attempt: number
+      readonly entry: NewEntry
+      readonly due: boolean
+    }[],
+  ): Promise<'done' | 'changed'> {
+    const entries = chain.map(({ entry }) => entry)
+    const rows = await this.write(this.sql.reopen, [
+      list(chain.map(({ uid }) => uid)),
+      list(chain.map(({ attempt }) => attempt)),
+      list(chain.map(({ due }) => due)),
+      list(entries.map(({ at }) => at)),
+      list(entries.map(({ kind }) => kind)),
+      list(entries.map(({ occurrence }) => occurrence)),
+      list(entries.map(({ attempt }) => attempt)),
+      pack(entries.map(({ name }) => name)),
+      packSparse(entries.map(({ meta }) => metaText(meta))),
+      packSparse(entries.map(({ payload }) => payload)),
+    ])
+    return onlyRow(rows).done === true ? 'done' : 'changed'
+  }
 
-    async settled(tickets) {
-      if (tickets.length === 0) return []
-      const workspaces = pack(tickets.map(({ workspace }) => workspace))
-      return (await read(sql.settled, [workspaces, pack(tickets.map(({ id }) => id))])).map(
-        settledOf,
-      )
-    },
+  async settled(
+    tickets: readonly { readonly workspace: string; readonly id: RunId }[],
+  ): Promise<readonly Settled[]> {
+    if (tickets.length === 0) return []
+    const workspaces = pack(tickets.map(({ workspace }) => workspace))
+    const ids = pack(tickets.map(({ id }) => id))
+    return (await this.look(this.sql.settled, [workspaces, ids])).map(settledOf)
+  }
 
-    async delivered(feedIds) {
-      if (feedIds.length > 0) await write(sql.delivered, [list(feedIds)])
-    },
+  async delivered(feedIds: readonly number[]): Promise<void> {
+    if (feedIds.length > 0) await this.write(this.sql.delivered, [list(feedIds)])
+  }
 
-    read: sqlReader(driver, sql),
-    close: () => driver.close(),
+  close(): Promise<void> {
+    return this.driver.close()
+  }
+
+  private look(text: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
+    return withRetries(() => this.driver.query('read', text, params))
+  }
+
+  private write(text: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
+    return withRetries(() => this.driver.query('commit', text, params))
   }
 }
 
-function workerParams(by: Worker): SqlValue[] {
-  const names = pack(by.definitions.map(({ name }) => name))
-  return [by.id, by.build, names, pack(by.definitions.map(({ version }) => version))]
+function beatOf(pair: string): { readonly id: WorkerId; readonly beat: number } {
+  const [id, beat] = pair.split(':')
+  return { id: id as WorkerId, beat: Number(beat) }
 }
 
 function ownedOf(row: Claimed): Owned {
