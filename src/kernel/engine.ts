@@ -16,6 +16,7 @@ import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
 import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
+import { named, readingFor } from './reading.js'
 import type {
   Answer,
   MessageDelta,
@@ -43,7 +44,7 @@ class KernelHost implements Kernel {
   constructor(options: KernelOptions) {
     this.host = new WorkerHost(options)
     this.store = options.store
-    this.read = options.store.read
+    this.read = readingFor(options.store.read)
   }
 
   async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
@@ -92,7 +93,7 @@ class KernelHost implements Kernel {
     const chain = await this.failedChain(view)
     const { ports } = this.host.options
     ports.fault('reopen.before')
-    const answer = await this.store.reopen(chain)
+    const answer = await named(this.store.reopen(chain))
     ports.fault('reopen.after')
     if (answer === 'changed') {
       throw attemptChanged(to.id, view.attempt, view.attempt + 1)

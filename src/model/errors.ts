@@ -355,6 +355,12 @@ export const databaseVersion = (directory: string, found: string, runs: number):
     },
   )
 
+export const databaseAway = (cause: Error): PerdureError =>
+  new PerdureError('DATABASE_UNAVAILABLE', `The database does not answer: ${cause.message}`, {
+    hint: 'ask again when it is back; runs wait for it and go on by themselves',
+    cause,
+  })
+
 export const embeddedFailed = (directory: string, doing: string, cause: unknown): PerdureError =>
   new PerdureError(
     'DATABASE_UNAVAILABLE',

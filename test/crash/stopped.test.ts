@@ -37,6 +37,7 @@ describe.skipIf(!server)('a worker stopped for longer than its lease', () => {
       zombie.signal('SIGCONT')
       expect(await zombie.hear(({ aborted }) => aborted)).toMatchObject({ code: 'LEASE_LOST' })
       expect(await zombie.hear(({ ended }) => ended)).toMatchObject({ status: 'completed' })
+      expect(await zombie.hear(({ warn }) => warn?.includes('taken for dead'))).not.toBeNull()
       for (const victim of [zombie, ...others]) victim.tell({ close: true })
       for (const victim of [zombie, ...others]) expect((await victim.ended).code).toBe(0)
 

@@ -86,14 +86,26 @@ function close() {
   return closing
 }
 
+/** Reading fails while the database is away, and says so. */
+async function patiently(read) {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      if (error.code !== 'DATABASE_UNAVAILABLE') throw error
+      await sleep(100)
+    }
+  }
+}
+
 async function drive({ id, kind }) {
   try {
-    const handle = await kinds[kind].drive(engine, id)
+    const handle = await patiently(() => kinds[kind].drive(engine, id))
     say({ driven: id })
     await handle.result().catch((error) => {
       if (!String(error.code).startsWith('WORKFLOW_')) throw error
     })
-    say({ ended: id, status: await handle.status() })
+    say({ ended: id, status: await patiently(() => handle.status()) })
   } catch (error) {
     if (closing === null) say({ failed: id, code: error.code, message: error.message })
   }

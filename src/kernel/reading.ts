@@ -1,0 +1,22 @@
+// What callers read: a database that does not answer is an error with a name.
+
+import { databaseAway } from '../model/errors.js'
+import { type RunReader, StoreUnavailable } from './store.js'
+
+export function readingFor(read: RunReader): RunReader {
+  return {
+    get: (...args) => named(read.get(...args)),
+    list: (...args) => named(read.list(...args)),
+    history: (...args) => named(read.history(...args)),
+    openChildren: (...args) => named(read.openChildren(...args)),
+    liveDefinitions: (...args) => named(read.liveDefinitions(...args)),
+  }
+}
+
+export async function named<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? databaseAway(error) : error
+  }
+}
