@@ -12,7 +12,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   simulation: minutes(3),
   conformance: minutes(2),
   demo: minutes(3),
-  docs: minutes(2),
+  docs: minutes(4),
   crash: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)

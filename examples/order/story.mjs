@@ -17,7 +17,7 @@ export function makeStory(say, paint) {
   const line = (kind, name, what, aside = '') => {
     const [colour, mark] = MARKS[kind]
     const left = `${name.padEnd(12)}  ${what.padEnd(34)}`
-    say(`  ${paint(colour, mark)} ${left}  ${paint('grey', aside)}`.trimEnd())
+    say(`  ${paint(colour, mark)} ${left}  ${aside && paint('grey', aside)}`.trimEnd())
   }
   return { told: (entry) => TOLD[entry.kind]?.(entry, line), line }
 }
@@ -53,12 +53,13 @@ export function standing(id, entries) {
   return `order ${id} ${where} (${done.length} of ${STEPS.length} steps done)`
 }
 
-/** What was asked and has no answer yet: told again after a restart. */
+/** What was asked, has no answer yet and is still ahead: told again after a restart. */
 export function openWaits(entries) {
   const answered = new Set(
     entries.filter(({ kind }) => ANSWERS.includes(kind)).map(({ name }) => name),
   )
-  return entries.filter(({ kind, name }) => ASKS.includes(kind) && !answered.has(name))
+  const isOpen = ({ kind, name }) => ASKS.includes(kind) && !answered.has(name)
+  return entries.filter((entry) => isOpen(entry) && entry.until > Date.now())
 }
 const ASKS = ['timer.set', 'wait.opened']
 const ANSWERS = ['timer.fired', 'message.taken', 'wait.withdrawn']

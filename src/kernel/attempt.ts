@@ -39,6 +39,8 @@ export interface AttemptTimes {
 export interface AttemptDeps {
   readonly clock: Clock
   readonly fault: Ports['fault']
+  /** The lease is not in doubt. */
+  readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
 }
 
@@ -127,6 +129,9 @@ export class RunningAttempt implements AttemptTimes, Running {
       throw leaseLost(this.run.id)
     }
     this.transaction = transaction
+    // The process may have been stopped while it was opened: the code has not begun, and must not (L1 of the lease).
+    this.conflict = !this.deps.mayStart()
+    if (this.conflict) throw leaseLost(this.run.id)
     const openedAt = this.deps.clock.monotonic()
     let isLost = false
     const handle: Transaction = {

@@ -31,6 +31,8 @@ export interface LeaseDeps {
   overdue(): void
   /** Certain again after doubt: what was held back may start. */
   certain(): void
+  /** Somebody here would hear the events of dead workers. */
+  listens(): boolean
   inherited(entries: readonly FeedEntry[], feedIds: readonly number[]): void
   /** Runs of dead workers are due again. */
   freed(): void
@@ -150,7 +152,10 @@ export class Lease {
       .filter(([, seen]) => now - seen.since >= leaseMs / 3)
       .map(([id, seen]) => ({ id, beat: seen.beat }))
     ports.fault('reap.before')
-    const { workers, dead, freed, inherited, inheritedIds } = await store.reap(unmoved)
+    const { workers, dead, freed, inherited, inheritedIds } = await store.reap(
+      unmoved,
+      this.deps.listens(),
+    )
     ports.fault('reap.after')
     counters['worker.reaped'] += dead.length
     this.others = workers.length - 1

@@ -81,8 +81,12 @@ export interface Store {
   /**
    * Deletes the rows of `unmoved` workers whose lease is over by the database clock and whose beat is still the one
    * given; then frees the runs of every owner without a row (crashes + 1, due now). Idempotent, for anyone, any time.
+   * `inherit`: somebody listens here, so what dead workers have not told becomes ours to tell.
    */
-  reap(unmoved: readonly { readonly id: WorkerId; readonly beat: number }[]): Promise<{
+  reap(
+    unmoved: readonly { readonly id: WorkerId; readonly beat: number }[],
+    inherit: boolean,
+  ): Promise<{
     readonly workers: readonly { readonly id: WorkerId; readonly beat: number }[]
     readonly dead: readonly WorkerId[]
     readonly freed: number

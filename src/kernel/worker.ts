@@ -223,6 +223,7 @@ export class WorkerHost {
         for (const frame of this.frames.active.values()) frame.pump()
         this.claimer.poke()
       },
+      listens: () => this.events.heard,
       inherited: (entries, ids) => this.events.inherited(entries, ids),
       freed: () => this.claimer.poke(),
     })
@@ -293,6 +294,7 @@ export class WorkerHost {
       attempts: {
         clock: ports.clock,
         fault: (point) => ports.fault(point),
+        mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
       },
       owner: () => this.lease.worker.id,

@@ -1,7 +1,19 @@
 // The store port on SQL. The rules are in sql/migrations; here is packing, retrying and naming of errors.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Claimed, FeedEntry, Loaded, Owned, Settled, Store, Worker } from '../kernel/store.js'
+import type {
+  Claimed,
+  Committed,
+  Delta,
+  FeedEntry,
+  Fence,
+  Loaded,
+  Owned,
+  RunReader,
+  Settled,
+  Store,
+  Worker,
+} from '../kernel/store.js'
 import { PerdureError } from '../model/errors.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { CONNECT_MS, MAILBOX_MAX } from '../model/limits.js'
@@ -55,149 +67,172 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   await checkServer(driver, sql, schema, options.connectMs ?? CONNECT_MS)
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
-  return sqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
+  return new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
 }
 
-function sqlStore(driver: Driver, sql: Sql, mailboxMax: number): Store {
-  const read = (text: string, params: readonly SqlValue[]) =>
-    withRetries(() => driver.query('read', text, params))
-  const write = (text: string, params: readonly SqlValue[]) =>
-    withRetries(() => driver.query('commit', text, params))
+class SqlStore implements Store {
+  readonly isSingle: boolean
+  readonly read: RunReader
+  private readonly driver: Driver
+  private readonly sql: Sql
+  private readonly mailboxMax: number
   /** Who reaps: the incarnation that has joined through this store. */
-  let joined: WorkerId | null = null
-  let isReapUnanswered = false
+  private joined: WorkerId | null = null
+  private isReapUnanswered = false
 
-  const call = (params: readonly SqlValue[]) => driver.query('commit', sql.commit, params)
-  const commit: Store['commit'] = (by, deltas, { resent, feed }) =>
-    commitBatch(call, by, deltas, { resent, feed, mailboxMax, inTransaction: null })
+  constructor(driver: Driver, sql: Sql, mailboxMax: number) {
+    this.driver = driver
+    this.sql = sql
+    this.mailboxMax = mailboxMax
+    this.isSingle = driver.kind === 'embedded'
+    this.read = sqlReader(driver, sql)
+  }
 
-  return {
-    isSingle: driver.kind === 'embedded',
-    commit,
+  commit(
+    by: Worker,
+    deltas: readonly Delta[],
+    options: { readonly resent: boolean; readonly feed: boolean },
+  ): Promise<Committed> {
+    const call = (params: readonly SqlValue[]) =>
+      this.driver.query('commit', this.sql.commit, params)
+    const { mailboxMax } = this
+    return commitBatch(call, by, deltas, { ...options, mailboxMax, inTransaction: null })
+  }
 
-    async claim(by, places, suspects) {
-      const rows = await write(sql.claim, [...workerParams(by), places, suspects])
-      const row = onlyRow(rows)
-      return {
-        now: numberOf(row, 'now_ms'),
-        claimed: records(row.claimed).map(claimedOf),
-        nextDueAt: numberOfOrNull(row, 'next_due_ms'),
-      }
-    },
+  async claim(by: Worker, places: number, suspects: number) {
+    const rows = await this.write(this.sql.claim, [...workerParams(by), places, suspects])
+    const row = onlyRow(rows)
+    return {
+      now: numberOf(row, 'now_ms'),
+      claimed: records(row.claimed).map(claimedOf),
+      nextDueAt: numberOfOrNull(row, 'next_due_ms'),
+    }
+  }
 
-    async load(what): Promise<readonly Loaded[]> {
-      const rows = await read(sql.load, [
-        list(what.map(({ fence }) => fence.uid)),
-        list(what.map(({ fence }) => fence.owner)),
-        list(what.map(({ fence }) => fence.epoch)),
-        list(what.map(({ fromSeq }) => fromSeq)),
-        list(what.map(({ fromNo }) => fromNo)),
-      ])
-      return loadedOf(
-        what.map(({ fence }) => fence.uid),
-        rows,
-      )
-    },
+  async load(what: Parameters<Store['load']>[0]): Promise<readonly Loaded[]> {
+    const rows = await this.rows(this.sql.load, [
+      list(what.map(({ fence }) => fence.uid)),
+      list(what.map(({ fence }) => fence.owner)),
+      list(what.map(({ fence }) => fence.epoch)),
+      list(what.map(({ fromSeq }) => fromSeq)),
+      list(what.map(({ fromNo }) => fromNo)),
+    ])
+    return loadedOf(
+      what.map(({ fence }) => fence.uid),
+      rows,
+    )
+  }
 
-    async open(by, limitMs) {
-      const transaction = await driver.begin(limitMs).catch((error: unknown) => {
-        throw asStoreError(error)
+  async open(by: Worker, limitMs: number) {
+    const transaction = await this.driver.begin(limitMs).catch((error: unknown) => {
+      throw asStoreError(error)
+    })
+    const now = async () => (await this.commit(by, [], { resent: false, feed: false })).now
+    const { sql, mailboxMax } = this
+    return openStepTransaction({ transaction, sql, by, mailboxMax, now })
+  }
+
+  async resolve(fence: Fence, lastSeq: number) {
+    const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
+    // Not on a commit connection: it may wait long.
+    return textOf(onlyRow(await this.rows(this.sql.resolve, params)), 'fate') as 'applied'
+  }
+
+  async join(by: Worker) {
+    const { id, build, definitions, leaseMs } = by
+    const rows = await this.write(this.sql.join, [id, build, definitionsText(definitions), leaseMs])
+    this.joined = id
+    return { now: numberOf(onlyRow(rows), 'now_ms') }
+  }
+
+  async beat(by: Worker) {
+    const query = () => this.driver.query('beat', this.sql.beat, [by.id, by.leaseMs])
+    const row = onlyRow(await withRetries(query))
+    return {
+      alive: row.alive === true,
+      now: numberOf(row, 'now_ms'),
+      owned: records(row.owned).map((fields) => ownedOf(claimedOf(fields))),
+    }
+  }
+
+  async leave(by: Worker): Promise<void> {
+    for (let tries = 1; tries <= LEAVE_TRIES_MAX; tries += 1) {
+      const left = numberOf(onlyRow(await this.write(this.sql.leave, [by.id])), 'left')
+      if (left === 0) return
+      if (left <= FREED_PER_CALL) await sleep(5)
+    }
+    await this.write(this.sql.forget, [by.id])
+  }
+
+  async reap(unmoved: Parameters<Store['reap']>[0], inherit: boolean) {
+    const result = {
+      workers: [] as { id: WorkerId; beat: number }[],
+      dead: [] as WorkerId[],
+      freed: 0,
+      inheritedIds: [] as number[],
+    }
+    const ids = list(unmoved.map(({ id }) => id))
+    const beats = list(unmoved.map(({ beat }) => beat))
+    const again = this.isReapUnanswered
+    const heir = inherit ? this.joined : null
+    this.isReapUnanswered = true
+    for (let freed = FREED_PER_CALL; freed >= FREED_PER_CALL; ) {
+      const row = onlyRow(await this.write(this.sql.reap, [ids, beats, heir, again, FEED_KEEP_MS]))
+      freed = numberOf(row, 'freed')
+      result.freed += freed
+      result.dead.push(...(words(row.dead) as WorkerId[]))
+      result.inheritedIds.push(...words(row.inherited).map(Number))
+      result.workers = words(row.workers).map((pair) => {
+        const [id, beat] = pair.split(':')
+        return { id: id as WorkerId, beat: Number(beat) }
       })
-      const now = async () => (await commit(by, [], { resent: false, feed: false })).now
-      return openStepTransaction({ transaction, sql, by, mailboxMax, now })
-    },
+    }
+    const { inheritedIds } = result
+    const rows =
+      inheritedIds.length > 0 ? await this.rows(this.sql.inherited, [list(inheritedIds)]) : []
+    this.isReapUnanswered = false
+    return { ...result, inherited: rows.map(feedEntryOf) }
+  }
 
-    async resolve(fence, lastSeq) {
-      const params = [fence.uid, fence.owner, fence.epoch, lastSeq]
-      // Not on a commit connection: it may wait long.
-      return textOf(onlyRow(await read(sql.resolve, params)), 'fate') as 'applied'
-    },
+  async reopen(chain: Parameters<Store['reopen']>[0]) {
+    const entries = chain.map(({ entry }) => entry)
+    const rows = await this.write(this.sql.reopen, [
+      list(chain.map(({ uid }) => uid)),
+      list(chain.map(({ attempt }) => attempt)),
+      list(chain.map(({ due }) => due)),
+      list(entries.map(({ at }) => at)),
+      list(entries.map(({ kind }) => kind)),
+      list(entries.map(({ occurrence }) => occurrence)),
+      list(entries.map(({ attempt }) => attempt)),
+      pack(entries.map(({ name }) => name)),
+      packSparse(entries.map(({ meta }) => metaText(meta))),
+      packSparse(entries.map(({ payload }) => payload)),
+    ])
+    return onlyRow(rows).done === true ? 'done' : 'changed'
+  }
 
-    async join(by) {
-      const { id, build, definitions, leaseMs } = by
-      const rows = await write(sql.join, [id, build, definitionsText(definitions), leaseMs])
-      joined = id
-      return { now: numberOf(onlyRow(rows), 'now_ms') }
-    },
+  async settled(tickets: Parameters<Store['settled']>[0]) {
+    if (tickets.length === 0) return []
+    const workspaces = pack(tickets.map(({ workspace }) => workspace))
+    return (await this.rows(this.sql.settled, [workspaces, pack(tickets.map(({ id }) => id))])).map(
+      settledOf,
+    )
+  }
 
-    async beat(by) {
-      const query = () => driver.query('beat', sql.beat, [by.id, by.leaseMs])
-      const row = onlyRow(await withRetries(query))
-      return {
-        alive: row.alive === true,
-        now: numberOf(row, 'now_ms'),
-        owned: records(row.owned).map((fields) => ownedOf(claimedOf(fields))),
-      }
-    },
+  async delivered(feedIds: readonly number[]): Promise<void> {
+    if (feedIds.length > 0) await this.write(this.sql.delivered, [list(feedIds)])
+  }
 
-    async leave(by) {
-      for (let tries = 1; tries <= LEAVE_TRIES_MAX; tries += 1) {
-        const left = numberOf(onlyRow(await write(sql.leave, [by.id])), 'left')
-        if (left === 0) return
-        if (left <= FREED_PER_CALL) await sleep(5)
-      }
-      await write(sql.forget, [by.id])
-    },
+  close(): Promise<void> {
+    return this.driver.close()
+  }
 
-    async reap(unmoved) {
-      const result = {
-        workers: [] as { id: WorkerId; beat: number }[],
-        dead: [] as WorkerId[],
-        freed: 0,
-        inheritedIds: [] as number[],
-      }
-      const ids = list(unmoved.map(({ id }) => id))
-      const beats = list(unmoved.map(({ beat }) => beat))
-      const again = isReapUnanswered
-      isReapUnanswered = true
-      for (let freed = FREED_PER_CALL; freed >= FREED_PER_CALL; ) {
-        const row = onlyRow(await write(sql.reap, [ids, beats, joined, again, FEED_KEEP_MS]))
-        freed = numberOf(row, 'freed')
-        result.freed += freed
-        result.dead.push(...(words(row.dead) as WorkerId[]))
-        result.inheritedIds.push(...words(row.inherited).map(Number))
-        result.workers = words(row.workers).map((pair) => {
-          const [id, beat] = pair.split(':')
-          return { id: id as WorkerId, beat: Number(beat) }
-        })
-      }
-      const { inheritedIds } = result
-      const rows = inheritedIds.length > 0 ? await read(sql.inherited, [list(inheritedIds)]) : []
-      isReapUnanswered = false
-      return { ...result, inherited: rows.map(feedEntryOf) }
-    },
+  private rows(text: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
+    return withRetries(() => this.driver.query('read', text, params))
+  }
 
-    async reopen(chain) {
-      const entries = chain.map(({ entry }) => entry)
-      const rows = await write(sql.reopen, [
-        list(chain.map(({ uid }) => uid)),
-        list(chain.map(({ attempt }) => attempt)),
-        list(chain.map(({ due }) => due)),
-        list(entries.map(({ at }) => at)),
-        list(entries.map(({ kind }) => kind)),
-        list(entries.map(({ occurrence }) => occurrence)),
-        list(entries.map(({ attempt }) => attempt)),
-        pack(entries.map(({ name }) => name)),
-        packSparse(entries.map(({ meta }) => metaText(meta))),
-        packSparse(entries.map(({ payload }) => payload)),
-      ])
-      return onlyRow(rows).done === true ? 'done' : 'changed'
-    },
-
-    async settled(tickets) {
-      if (tickets.length === 0) return []
-      const workspaces = pack(tickets.map(({ workspace }) => workspace))
-      return (await read(sql.settled, [workspaces, pack(tickets.map(({ id }) => id))])).map(
-        settledOf,
-      )
-    },
-
-    async delivered(feedIds) {
-      if (feedIds.length > 0) await write(sql.delivered, [list(feedIds)])
-    },
-
-    read: sqlReader(driver, sql),
-    close: () => driver.close(),
+  private write(text: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
+    return withRetries(() => this.driver.query('commit', text, params))
   }
 }
 

@@ -525,7 +525,8 @@ end $f$;` },
 --     moved on meanwhile is left alone.
 -- O3. Only reap counts crashes.
 
--- Takes up to \`places\` due runs for \`by_id\`, at most \`suspects\` of them with crashes >= 2 (CRASHES_SUSPECT).
+-- Takes up to \`places\` due runs for \`by_id\`, at most \`suspects\` of them with crashes >= 2 (CRASHES_SUSPECT). Those over the
+-- limit (CRASHES_MAX = 5) are not counted: they are ended, never executed.
 -- One range of runs_due per (definition, version, priority) that has rows: sleepers and foreign code are never walked.
 -- Planned once per session: to each part only one index fits, whatever the statistics say (plans.test.ts).
 create function @schema@.claim_v1(by_id uuid, by_build text, by_names text, by_versions text, places int, suspects int)
@@ -603,11 +604,11 @@ begin
     once as (
       select f.uid, f.epoch, f.crashes, f.stop, f.priority, min(f.due_at) as due_at from found f group by 1, 2, 3, 4, 5),
     ranked as (
-      select o.*, row_number() over (partition by o.crashes >= 2 order by o.priority desc, o.due_at, o.uid) as place from once o)
+      select o.*, row_number() over (partition by o.crashes between 2 and 4 order by o.priority desc, o.due_at, o.uid) as place from once o)
     select array_agg(r.uid order by r.priority desc, r.due_at, r.uid), array_agg(r.epoch order by r.priority desc, r.due_at, r.uid),
         array_agg(r.crashes order by r.priority desc, r.due_at, r.uid), array_agg(r.stop order by r.priority desc, r.due_at, r.uid)
       into c_uid, c_epoch, c_crashes, c_stop
-      from ranked r where r.crashes < 2 or r.place <= suspects;
+      from ranked r where r.crashes not between 2 and 4 or r.place <= suspects;
 
     with c as materialized (
       select c.uid, c.i from unnest(c_uid, c_epoch, c_crashes, c_stop) with ordinality c (uid, epoch, crashes, stop, i) cross join lateral (

@@ -251,17 +251,17 @@ export function ownershipContract(on: Case): void {
       await store.join(dead)
       await store.join(alive)
       const run = await ownedRun(store, dead)
-      const first = await store.reap([])
+      const first = await store.reap([], true)
       expect(first.workers.map(({ id }) => id).sort()).toEqual([dead.id, alive.id].sort())
       const seen = first.workers
-      expect(await store.reap(seen)).toMatchObject({ dead: [], freed: 0 })
+      expect(await store.reap(seen, true)).toMatchObject({ dead: [], freed: 0 })
       await store.beat(dead)
       await advance(1_001)
-      expect(await store.reap(seen)).toMatchObject({ dead: [], freed: 0 })
-      const { workers } = await store.reap([])
-      expect(await store.reap(workers)).toMatchObject({ dead: [dead.id], freed: 1 })
+      expect(await store.reap(seen, true)).toMatchObject({ dead: [], freed: 0 })
+      const { workers } = await store.reap([], true)
+      expect(await store.reap(workers, true)).toMatchObject({ dead: [dead.id], freed: 1 })
       expect(await viewOf(store, run)).toMatchObject({ owner: null, crashes: 1, status: 'pending' })
-      expect(await store.reap(workers)).toMatchObject({ dead: [], freed: 0 })
+      expect(await store.reap(workers, true)).toMatchObject({ dead: [], freed: 0 })
       expect((await store.beat(dead)).alive).toBe(false)
       expect((await store.beat(alive)).alive).toBe(true)
       expect(await claimAll(store, alive)).toMatchObject([{ uid: run.uid, epoch: 2, crashes: 1 }])
@@ -272,10 +272,10 @@ export function ownershipContract(on: Case): void {
     const { store, advance } = s
     const by = worker({ leaseMs: 30_000 })
     await store.join(by)
-    const { workers } = await store.reap([])
+    const { workers } = await store.reap([], true)
     await advance(3_600_000)
     await store.beat(by)
-    expect(await store.reap(workers)).toMatchObject({ dead: [], freed: 0 })
+    expect(await store.reap(workers, true)).toMatchObject({ dead: [], freed: 0 })
     expect((await store.beat(by)).alive).toBe(true)
   })
 
@@ -284,7 +284,7 @@ export function ownershipContract(on: Case): void {
     await store.join(alive)
     const kept = await ownedRun(store, alive)
     const late = await ownedRun(store, zombie)
-    expect((await store.reap([])).freed).toBe(1)
+    expect((await store.reap([], true)).freed).toBe(1)
     expect((await viewOf(store, kept)).owner).toBe(alive.id)
     expect(await viewOf(store, late)).toMatchObject({ owner: null, crashes: 1 })
     expect(await kinds(store, zombie, step(fenceOf(late, zombie)))).toEqual(['stale'])
@@ -320,7 +320,7 @@ export function ownershipContract(on: Case): void {
   on('claim takes runs over the crash limit without their code', async ({ store }) => {
     const run = await crashed(store, CRASHES_MAX)
     const nobody = worker({ definitions: [] })
-    expect((await store.claim(nobody, 10, 1)).claimed).toMatchObject([
+    expect((await store.claim(nobody, 10, 0)).claimed).toMatchObject([
       { uid: run.uid, crashes: CRASHES_MAX },
     ])
   })
@@ -334,9 +334,12 @@ export function ownershipContract(on: Case): void {
     await store.delivered([heard.feedId ?? 0])
     const first = await store.commit(dead, [delta], fed)
     await store.join(heir)
-    const { workers } = await store.reap([])
+    const { workers } = await store.reap([], true)
     await advance(101)
-    const reaped = await store.reap(workers.filter(({ id }) => id === dead.id))
+    const reaped = await store.reap(
+      workers.filter(({ id }) => id === dead.id),
+      true,
+    )
     expect(reaped.inheritedIds).toEqual([first.feedId])
     const { uid, id, workspace, definition } = delta.run
     expect(reaped.inherited).toMatchObject([
@@ -348,7 +351,7 @@ export function ownershipContract(on: Case): void {
         entry: { seq: 1, kind: 'run.created', payload: '{"a":1}' },
       },
     ])
-    expect((await store.reap([])).inheritedIds).toEqual([])
+    expect((await store.reap([], true)).inheritedIds).toEqual([])
     await store.delivered(reaped.inheritedIds)
   })
 
@@ -407,7 +410,7 @@ export function ownershipContract(on: Case): void {
 async function crashed(store: Store, times: number) {
   const run = await ownedRun(store, worker())
   for (let crashes = 1; ; crashes += 1) {
-    await store.reap([])
+    await store.reap([], true)
     expect((await viewOf(store, run)).crashes).toBe(crashes)
     if (crashes === times) return run
     expect((await store.claim(worker(), 100, 100)).claimed.map(({ uid }) => uid)).toContain(run.uid)

@@ -131,7 +131,7 @@ export function turnContract(on: Case): void {
     const [a, b] = [worker(), worker()]
     await store.join(b)
     const run = await ownedRun(store, a)
-    await store.reap([])
+    await store.reap([], true)
     const [claimed] = await claimAll(store, b)
     expect(claimed).toMatchObject({ uid: run.uid, epoch: 2 })
     expect(await kinds(store, b, step(fenceOf(run, b, 2)))).toEqual(['done'])

@@ -54,8 +54,12 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       const run = await ownedRun(store, by)
       const owner = await s.begin()
       await owner.commit(by, parked(fenceOf(run, by)))
+      const other = await ownedRun(store, by)
       const message = signal(run)
-      expect(await kinds(store, worker(), message)).toEqual(['busy'])
+      const before = s.sent.commit
+      expect(await kinds(store, worker(), message, signal(other))).toEqual(['busy', 'done'])
+      // One call: it did not wait, so nobody could wait for it while it held the other's row.
+      expect(s.sent.commit - before).toBe(1)
       await owner.end('commit')
       expect(await kinds(store, worker(), message)).toEqual(['done'])
       expect(await claimAll(store, by)).toMatchObject([{ uid: run.uid, inbox: 1 }])
@@ -256,9 +260,9 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       const [goes, parks] = [await ownedRun(store, zombie), await ownedRun(store, zombie)]
       const late = await s.begin()
       await late.commit(zombie, step(fenceOf(goes, zombie)), parked(fenceOf(parks, zombie)))
-      expect((await store.reap([])).freed).toBe(0)
+      expect((await store.reap([], true)).freed).toBe(0)
       await late.end('commit')
-      expect((await store.reap([])).freed).toBe(1)
+      expect((await store.reap([], true)).freed).toBe(1)
       expect(await viewOf(store, goes)).toMatchObject({ owner: null, crashes: 1, seq: 2 })
       expect(await viewOf(store, parks)).toMatchObject({
         owner: null,
@@ -293,12 +297,12 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     const late = await s.begin()
     expect(await late.claim(zombie, 5)).toHaveLength(1)
     await late.commit(zombie, fresh)
-    const { workers } = await store.reap([])
+    const { workers } = await store.reap([], true)
     await advance(11)
     const seen = workers.filter(({ id }) => id === zombie.id)
-    expect(await store.reap(seen)).toMatchObject({ dead: [zombie.id], freed: 0 })
+    expect(await store.reap(seen, true)).toMatchObject({ dead: [zombie.id], freed: 0 })
     await late.end('commit')
-    expect((await store.reap([])).freed).toBe(2)
+    expect((await store.reap([], true)).freed).toBe(2)
     expect(await claimAll(store, reaper)).toHaveLength(2)
   })
 
@@ -404,7 +408,7 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       parked(fenceOf(parks, by), { reason: 'timer', dueAt: 1 }),
       turn(fenceOf(released, by), { next: { kind: 'release' } }),
     )
-    await store.reap([])
+    await store.reap([], true)
     for (const run of runs) {
       expect(await viewOf(store, run)).toMatchObject({
         status: 'waiting',
@@ -414,6 +418,7 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       })
     }
     expect((await store.commit(by, [signal(parks, {}, true)], PLAIN)).claimed).toEqual([])
+    expect((await viewOf(store, parks)).dueAt).toBeNull()
     expect(await claimAll(store, by)).toEqual([])
     await commit(store, by, cancel(released))
     expect((await store.commit(by, [cancel(parks, {}, true)], PLAIN)).claimed).toMatchObject([

@@ -4,6 +4,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import { type Driver, DriverError, type Lane, type Row } from '../../src/store/driver.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
+import { openMemoryStore } from '../../src/store/memory.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { describeOn, freshSchema, urlOf } from '../support/databases.js'
 import type { OpenStore, StoreUnderTest } from './store-contract.js'
@@ -59,6 +60,18 @@ export function openPglite(): OpenStore {
       advance: clockOf(driver, schema),
       close: () => driver.script(`drop schema ${schema} cascade`),
     }
+  }
+}
+
+export const openMemory: OpenStore = async (options = {}) => {
+  let offset = 0
+  const now = () => Date.now() + offset
+  return {
+    store: openMemoryStore({ now, ...options }),
+    advance: async (ms) => {
+      offset += ms
+    },
+    close: async () => {},
   }
 }
 

@@ -9,4 +9,5 @@ describeOn(['postgres15', 'postgres18'], 'SQL', (database) => {
 
 describeOn(['pglite'], 'SQL', () => storeContract('pglite', openPglite()))
 
-// The store in memory joins here: describeOn(['memory'], 'maps', () => storeContract('memory', openMemory))
+// The store in memory joins here, when it holds (openMemory is in open-stores.ts):
+// describeOn(['memory'], 'maps', () => storeContract('memory', openMemory))

@@ -35,7 +35,7 @@ describeOn(['postgres15', 'postgres18'], 'a step with its own transaction', (dat
     const run = await ownedRun(s.store, by)
     const transaction = await s.store.open(by, 5_000)
     await transaction.query(`insert into ${s.schema}.paid values (7)`)
-    await s.store.reap([])
+    await s.store.reap([], true)
     expect((await transaction.close(step(fenceOf(run, by)), { feed: false })).answers).toEqual([
       { kind: 'stale' },
     ])

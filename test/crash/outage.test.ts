@@ -4,7 +4,7 @@ import { databases, urlOf } from '../support/databases.js'
 import { hasBinaries, startPostgres } from '../support/servers.mjs'
 import { type Cut, openProxy } from './proxy.mjs'
 import { undisturbed, verdict } from './storm.mjs'
-import { serverWorld } from './world.mjs'
+import { type Said, serverWorld, type Victim } from './world.mjs'
 
 const KINDS = ['chain', 'sleeper', 'queued', 'all', 'writer', 'waiter', 'retried', 'race'] as const
 const versions = ([18, 15] as const).filter((version) => hasBinaries(version))
@@ -21,22 +21,25 @@ describe.skipIf(versions.length === 0)('a database that goes away and comes back
       await using world = await serverWorld({ url: postgres.url, leaseMs: 3_000 })
       const victims = [world.spawn(), world.spawn()]
       for (const victim of victims) await victim.hear(({ open }) => open)
+      const drivers = new Map(victims.map((victim) => [victim, new Set<string>()]))
       const fall = {
         fast: () => postgres.restart('fast'),
         immediate: () => postgres.restart('immediate'),
         kill: () => postgres.kill9().then(() => postgres.start()),
       }
       for (const how of ['fast', 'immediate', 'kill', 'fast', 'immediate', 'kill'] as const) {
-        const runs = victims.map(() => world.newRuns(...KINDS))
-        for (const [i, victim] of victims.entries()) victim.tell({ runs: runs[i] ?? [] })
+        for (const victim of victims) {
+          const runs = world.newRuns(...KINDS)
+          for (const { id } of runs) drivers.get(victim)?.add(id)
+          victim.tell({ runs })
+        }
         await sleep(150)
         await fall[how]()
         await sleep(400)
       }
       for (const id of world.runs.keys()) {
-        const ends = victims.map((victim) => victim.hear(({ ended }) => ended === id, 60_000))
-        const status = (await Promise.race(ends.map(foundOnly)))?.status
-        expect(`${id} ${status}`).toBe(`${id} completed`)
+        const by = [...drivers].filter(([, ids]) => ids.has(id)).map(([victim]) => victim)
+        expect(`${id} ${await statusOf(by, id)}`).toBe(`${id} completed`)
       }
       expect(victims.map(({ end }) => end)).toEqual([undefined, undefined])
       for (const victim of victims) victim.tell({ close: true })
@@ -50,10 +53,17 @@ describe.skipIf(versions.length === 0)('a database that goes away and comes back
   })
 })
 
-/** The one that has an answer; a victim that never drove the run has none. */
-function foundOnly<T>(promise: Promise<T | null>): Promise<T> {
-  return promise.then((found) => found ?? new Promise<never>(() => {}))
+/** How a run has ended according to whichever victim drove it. */
+async function statusOf(victims: readonly Victim[], id: string): Promise<string> {
+  const ends = await Promise.all(victims.map((victim) => victim.hear(isAbout(id), 60_000)))
+  const said = ends.find((end) => end !== null)
+  return said?.status ?? JSON.stringify(said ?? 'nothing was heard of it')
 }
+
+const isAbout =
+  (id: string) =>
+  ({ ended, failed }: Said) =>
+    ended === id || failed === id
 
 describe.skipIf(!server)('a connection that is cut', () => {
   const url = server && server.skip === null ? urlOf(server) : ''

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { databases, urlOf } from '../support/databases.js'
 import type { Normal } from './checker.mjs'
 import { type Kill, storm, undisturbed, verdict } from './storm.mjs'
 import { type Snapshot, serverWorld, type Victim } from './world.mjs'
 
-const definitions = fileURLToPath(new URL('./special.mjs', import.meta.url))
 const skewed = (hours: number) =>
   new URL(`./skew.mjs?ms=${hours * 3_600_000}`, import.meta.url).href
 const [server] = databases('postgres15', 'postgres18').filter(({ skip }) => skip === null)
@@ -79,7 +77,7 @@ describe.skipIf(!server)('a crash', () => {
     const slot = async (first: boolean): Promise<void> => {
       let mine = first ? [poison, ...world.newRuns('slow')] : world.newRuns('slow', 'slow')
       for (; lives < 30 && !(await isOver()); lives += 1) {
-        const victim: Victim = world.spawn({ definitions, runs: mine })
+        const victim: Victim = world.spawn({ runs: mine })
         mine = mine.slice(0, 2)
         for (const end = Date.now() + 20_000; !victim.end && Date.now() < end; await sleep(50)) {
           if (await isOver()) victim.tell({ close: true })
@@ -90,7 +88,7 @@ describe.skipIf(!server)('a crash', () => {
     }
     await Promise.all([slot(true), slot(false)])
     const innocent = world.spawn({
-      ...{ definitions, closeWhenDriven: true },
+      closeWhenDriven: true,
       runs: [...world.runs].map(([id, kind]) => ({ id, kind })),
     })
     expect((await innocent.ended).code).toBe(0)

@@ -17,10 +17,12 @@ export default function special({ ledger, say }) {
       wf.do('long', async (step) => {
         await ledger.begun(step, 'long')
         const aborted = new Promise((resolve) => {
-          step.signal.addEventListener('abort', () => {
+          const stop = () => {
             say({ aborted: step.run.id, code: step.signal.reason?.code })
             resolve(null)
-          })
+          }
+          if (step.signal.aborted) stop()
+          else step.signal.addEventListener('abort', stop)
         })
         await Promise.race([aborted, sleep(HELD_MS)])
         return 2

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { databases, urlOf } from '../support/databases.js'
 import { undisturbed, verdict } from './storm.mjs'
 import { serverWorld, type World } from './world.mjs'
 
-const definitions = fileURLToPath(new URL('./special.mjs', import.meta.url))
 const [server] = databases('postgres18', 'postgres15').filter(({ skip }) => skip === null)
 
 async function until(world: World, id: string, fits: string): Promise<void> {
@@ -30,9 +28,9 @@ describe.skipIf(!server)('a worker stopped for longer than its lease', () => {
       const [run] = world.newRuns('held')
       if (!run) throw new Error('no run')
       // The first commit is the start, the second the first result: it stops just before sending that.
-      const zombie = world.spawn({ definitions, fault: 'commit.before:2:stop', runs: [run] })
+      const zombie = world.spawn({ fault: 'commit.before:2:stop', runs: [run] })
       expect(await zombie.stopped()).toBe(true)
-      const others = Array.from({ length: workers - 1 }, () => world.spawn({ definitions }))
+      const others = Array.from({ length: workers - 1 }, () => world.spawn())
       await until(world, run.id, fits)
       const before = await world.snapshot()
 

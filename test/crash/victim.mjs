@@ -13,6 +13,7 @@ import { composeEngine } from '../../dist/create-engine.js'
 import { readEngineOptions } from '../../dist/engine/options.js'
 import { newCounters } from '../../dist/kernel/counters.js'
 import { openLedger } from './ledger.mjs'
+import special from './special.mjs'
 import { makeWorkloads } from './workloads.mjs'
 
 const EVENTS = [
@@ -28,10 +29,9 @@ const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
 const flags = join(order.folder, 'flags')
 mkdirSync(flags, { recursive: true })
 const ledger = openLedger({ ...order.ledger, life })
-const extra = order.definitions ? (await import(order.definitions)).default : () => ({})
 const context = { ledger, flags, say, folder: order.folder }
 const workloads = makeWorkloads(context)
-const more = extra(context)
+const more = special(context)
 const kinds = { ...workloads.kinds, ...more.kinds }
 
 const counters = newCounters()
@@ -39,7 +39,7 @@ const settings = readEngineOptions(
   {
     database: order.database,
     schema: order.schema,
-    workflows: [...workloads.definitions, ...(more.definitions ?? [])],
+    workflows: [...workloads.definitions, ...more.definitions],
     worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },
     build: 'crash',
     log: {

@@ -17,8 +17,6 @@ export interface Order {
   readonly listen?: boolean
   readonly closeAfterMs?: number
   readonly closeWhenDriven?: boolean
-  /** A module whose default export gives more definitions and kinds. */
-  readonly definitions?: string
   /** As PERDURE_FAULT. */
   readonly fault?: string
   /** A module that Node imports first. */

@@ -40,7 +40,7 @@ async function endedTransaction() {
     commit: async () => {},
     rollback: async () => {},
   }
-  const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1 }
+  const opened = { transaction, sql: sqlOf('perdure'), by, mailboxMax: 1, now: async () => 0 }
   const step = await openStepTransaction(opened)
   return step.close({ ...delta, ...next } as unknown as TurnDelta, { feed: false })
 }

@@ -18,12 +18,10 @@ const SHOP = `
 export const calls = []
 globalThis.docsShop = { calls }
 export const validate = (order) => calls.push('validate ' + order.id)
-export const stripe = {
-  charge: async (amount, { idempotencyKey }) => {
-    calls.push('charge ' + amount + ' ' + idempotencyKey.split('/').slice(1).join('/'))
-    if (calls.length === 2) throw new Error('card network down')
-    return { id: 'pay-1' }
-  },
+export async function charge(order, { idempotencyKey }) {
+  calls.push('charge ' + order.amount + ' ' + idempotencyKey.split('/').slice(1).join('/'))
+  if (calls.length === 2) throw new Error('card network down')
+  return { id: 'pay-1' }
 }
 `
 

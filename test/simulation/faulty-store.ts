@@ -149,7 +149,7 @@ export class FaultyStore implements Store {
   }
 
   reap(unmoved: Parameters<Store['reap']>[0]) {
-    return this.change('reap', null, () => this.world.memory.reap(unmoved))
+    return this.change('reap', null, () => this.world.memory.reap(unmoved, true))
   }
 
   reopen(chain: Parameters<Store['reopen']>[0]) {

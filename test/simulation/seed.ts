@@ -74,6 +74,13 @@ function planFaults(world: World): void {
   })
 }
 
+/** A worker that is gone has still a row: after a clock that was set back, for long. */
+function hasDead(world: World): boolean {
+  const living = new Set(world.open.map(({ host }) => host?.lease.worker.id))
+  for (const id of world.memory.workers.keys()) if (!living.has(id)) return true
+  return false
+}
+
 /** Without faults every run comes to its end (32), and then all the rest must hold. */
 async function settle(world: World, clients: Clients): Promise<void> {
   const { scheduler } = world
@@ -86,7 +93,8 @@ async function settle(world: World, clients: Clients): Promise<void> {
   while (!scheduler.failure) {
     if (isOver()) {
       // Leases of the dead run out, and what they had to say is inherited; a start that was late may still come.
-      await scheduler.run(scheduler.now + 6_000, () => false, EVENTS_MAX)
+      await scheduler.run(until, () => !hasDead(world), EVENTS_MAX)
+      await scheduler.run(scheduler.now + 2_000, () => false, EVENTS_MAX)
       if (isOver()) break
     }
     if (scheduler.now > until) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CODES } from '../../src/model/errors.js'
-import { deadLinks } from './links.js'
+import { deadLinks, deadPaths } from './links.js'
 import { filesBelow, ROOT, read } from './repository.js'
 
 const ERRORS = 'docs/reference/errors.md'
@@ -27,6 +27,20 @@ test('a dead link and a dead heading are found', () => {
     '#two',
     '../outside.md',
     'nowhere.md',
+  ])
+})
+
+test('every path that a Markdown file names is there', () => {
+  const found = filesBelow('.', '.md').flatMap((path) => deadPaths({ path, text: read(path) }))
+  expect(found).toEqual([])
+})
+
+test('a path that is not there is found', () => {
+  const text =
+    'in `src/kernel/frame.ts`, `src/not/there.ts`, `sql`, `test/<folder>`, `dist/x.js`, `GONE.md`'
+  expect(deadPaths({ path: 'x.md', text }).map((line) => line.split(' ')[1])).toEqual([
+    'src/not/there.ts',
+    'GONE.md',
   ])
 })
 

@@ -22,6 +22,20 @@ export function deadLinks({ path, text }: Source): Problem[] {
   })
 }
 
+/** Files and folders of ours that stand in `backquotes`. A place with <…>, … or * is a pattern, not a path. */
+export function deadPaths({ path, text }: Source): Problem[] {
+  const quoted = [
+    ...withoutFences(text).matchAll(/`((?:\.\/)?[\w.-]+\/[\w./-]+|[\w-]+\.(?:md|json|ts|mjs))`/g),
+  ]
+  const named = quoted.map((match) => match[1] ?? '').filter((place) => isOurs(place))
+  return [...new Set(named)]
+    .filter((place) => !existsSync(join(ROOT, place)))
+    .map((place) => `${path}: ${place} does not exist → say where it is now`)
+}
+
+const OURS = /^(src|sql|test|scripts|docs|examples|bench|\.ci)\/|^[A-Z]+\.md$/
+const isOurs = (place: string): boolean => OURS.test(place) && !place.includes('…')
+
 /** Relative ones only; what stands in code is no link. */
 function linksOf(markdown: string): string[] {
   const prose = withoutFences(markdown).replace(/(`+)[^`]*?\1/g, '')

@@ -17,10 +17,15 @@ export function asDriverError(error: unknown): DriverError {
   return new DriverError(text, 'XX000', false, { cause: error })
 }
 
+/** What node-postgres tells; PGlite adds the statement and its parameters, which belong into no journal. */
+const TOLD = ['severity', 'code', 'detail', 'hint', 'schema', 'table', 'column', 'constraint']
+
 /** User code sees what its client would throw, with the SQLSTATE as `code`; only a lost connection is ours to name. */
 export function asUserSees(error: unknown): unknown {
-  const { cause, connection } = asDriverError(error)
-  return !connection && cause instanceof Error ? cause : error
+  const { cause, connection, message } = asDriverError(error)
+  if (connection || !(cause instanceof Error)) return error
+  const told = Object.entries(cause).filter(([key, value]) => TOLD.includes(key) && value)
+  return Object.assign(new Error(message), { name: 'error' }, Object.fromEntries(told))
 }
 
 export const closedError = (): DriverError =>

@@ -1,0 +1,71 @@
+// Reading the store in memory.
+
+import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
+import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import { type Entry, isFinal } from '../model/run.js'
+import { type MemoryRun, viewOf } from './memory-run.js'
+
+/** What the reader needs of the store. */
+export interface Readable {
+  readonly runs: ReadonlyMap<Uid, MemoryRun>
+  readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker }>
+  find(workspace: string, id: RunId): MemoryRun | undefined
+}
+
+export class MemoryReader implements RunReader {
+  private readonly store: Readable
+
+  constructor(store: Readable) {
+    this.store = store
+  }
+
+  async get(workspace: string, id: RunId): Promise<RunView | null> {
+    const row = this.store.find(workspace, id)
+    return row ? viewOf(row) : null
+  }
+
+  async list(filter: RunFilter): Promise<readonly RunView[]> {
+    const rows = [...this.store.runs.values()].filter((row) => fits(row, filter))
+    rows.sort((a, b) => (a.uid < b.uid ? -1 : 1) * (filter.newestFirst ? -1 : 1))
+    return rows.slice(0, filter.limit).map(viewOf)
+  }
+
+  async history(
+    uid: Uid,
+    page: { readonly after: number | null; readonly limit: number; readonly newestFirst: boolean },
+  ): Promise<readonly Entry[]> {
+    const { after, limit, newestFirst } = page
+    const entries = (this.store.runs.get(uid)?.journal ?? []).filter((entry) =>
+      after === null ? true : newestFirst ? entry.seq < after : entry.seq > after,
+    )
+    return (newestFirst ? entries.toReversed() : entries).slice(0, limit)
+  }
+
+  async openChildren(uid: Uid): Promise<readonly RunView[]> {
+    return [...this.store.runs.values()]
+      .filter((row) => row.run.parent?.uid === uid && !isFinal(row.status))
+      .map(viewOf)
+  }
+
+  async liveDefinitions(): Promise<readonly string[]> {
+    const all = [...this.store.workers.values()].flatMap(({ worker }) => worker.definitions)
+    return [...new Set(all.map(({ name, version }) => `${name}@${version}`))]
+  }
+}
+
+function fits(row: MemoryRun, filter: RunFilter): boolean {
+  const { run } = row
+  return (
+    (filter.workspace === null || run.workspace === filter.workspace) &&
+    (filter.definition === null || run.definition === filter.definition) &&
+    (filter.statuses === null || filter.statuses.includes(row.status)) &&
+    (filter.reason === null || row.reason === filter.reason) &&
+    Object.entries(filter.tags).every(([key, value]) => run.tags[key] === value) &&
+    (filter.parentId === null || run.parent?.id === filter.parentId) &&
+    (filter.createdAfter === null || row.createdAt > filter.createdAfter) &&
+    (filter.createdBefore === null || row.createdAt < filter.createdBefore) &&
+    (filter.text === null || run.id.includes(filter.text)) &&
+    (filter.after === null ||
+      (filter.newestFirst ? row.uid < filter.after : row.uid > filter.after))
+  )
+}

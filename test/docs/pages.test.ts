@@ -1,0 +1,25 @@
+// Every program in docs/ runs and prints what it says; tables that repeat the code agree with it.
+
+import { expect, test } from 'vitest'
+import * as limits from '../../src/model/limits.js'
+import { closeAll } from './perdure.js'
+import { programsOf, readPage, run } from './programs.js'
+
+const PAGES = ['functions', 'retries-and-timeouts', 'databases', 'operating']
+
+test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) => {
+  const programs = programsOf(`docs/${name}.md`)
+  expect(programs).not.toEqual([])
+  for (const program of programs) {
+    const { claimed, printed } = await run(program)
+    await closeAll()
+    expect({ at: program.at, lines: printed }).toEqual({ at: program.at, lines: claimed })
+    expect(claimed).not.toEqual([])
+  }
+})
+
+test('docs/operating.md has every limit, with its value', () => {
+  const rows = [...readPage('docs/operating.md').matchAll(/^\| `([A-Z_]+)` +\| +(\d+) \|/gm)]
+  const shown = Object.fromEntries(rows.map(([, name = '', value]) => [name, Number(value)]))
+  expect(shown).toEqual({ ...limits })
+})
