@@ -190,9 +190,12 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'children', (database) => {
       const run = await engine.start(outer)
       const child = await childOf(engine, run.id)
       await running.passed
+      const cancelledAt = performance.now()
       await engine.cancel(child, 'enough')
       await engine.cancel(child, 'enough again')
       expect(await run.result()).toBe('WORKFLOW_CANCELLED')
+      // By the AbortSignal, not because the time for heeding it was over (5 s).
+      expect(performance.now() - cancelledAt).toBeLessThan(4_500)
       expect(await engine.get(child)).toMatchObject({
         status: 'cancelled',
         error: { message: 'enough' },
