@@ -16,7 +16,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   crash: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
-const SLOW = ['crash', 'demo', 'support']
+const SLOW = ['crash', 'demo', 'docs', 'embedded', 'support']
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
 export default defineConfig({

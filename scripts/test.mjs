@@ -41,7 +41,9 @@ for (const { name, skip, enable } of databases) {
   if (skip) console.log(`skipped  ${name}: ${skip.split('\n', 1)[0]}\n         enable: ${enable}`)
 }
 if (fast)
-  console.log('skipped  test/crash, demo, support: left out by --fast\n         enable: npm test')
+  console.log(
+    'skipped  test/crash, demo, docs, embedded, support: left out by --fast\n         enable: npm test',
+  )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 
 // vitest may fail for what is no test: a server that REQUIRE asks for, an unhandled rejection.

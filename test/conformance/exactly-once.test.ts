@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
+import { instead } from '../support/instead.js'
 import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
@@ -70,8 +71,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
     const engine = await world.open([chain, double], {
       store: (opened) => ({
         ...opened,
-        store: {
-          ...opened.store,
+        store: instead(opened.store, {
           commit: async (by, deltas, options) => {
             const committed = await opened.store.commit(by, deltas, options)
             if (options.resent) return committed
@@ -79,7 +79,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
             const { StoreUnavailable } = await import('../../src/kernel/store.js')
             throw new StoreUnavailable('the answer was lost')
           },
-        },
+        }),
       }),
     })
     const run = await engine.start(chain)

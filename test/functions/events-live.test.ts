@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type EngineEvents, task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
+import { instead } from '../support/instead.js'
 import { all, eventually, fresh, refusalOf, worldOn } from '../support/world.js'
 
 const EVENTS = [
@@ -111,11 +112,10 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
         // It dies before it can say that its listeners have heard.
         store: (opened) => ({
           ...opened,
-          store: {
-            ...opened.store,
+          store: instead(opened.store, {
             delivered: () => Promise.reject(new Error('dead')),
             leave: () => Promise.reject(new Error('dead')),
-          },
+          }),
         }),
       })
       dead.on('run.completed', () => {})
