@@ -294,11 +294,6 @@ describe('wf.do', () => {
     expect([error.code, error.hint]).toEqual([code, expect.stringContaining(says)])
   })
 
-  test('refuses a timeout for a child workflow: it has no single attempt to limit', async () => {
-    const error = await refused((wf) => wf.do('a', sub, 1, { timeout: '1s' }))
-    expect(error.code).toBe('OPTION_INVALID')
-  })
-
   class Declined extends Error {}
   test.each([
     { options: undefined, policy: { attempts: 0 } },
