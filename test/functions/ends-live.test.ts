@@ -82,6 +82,20 @@ describeOn(['pglite', 'postgres18'], 'a run', (database) => {
       expect(reasons).toEqual(how === 'running' ? ['WORKFLOW_TIMED_OUT'] : [])
     })
 
+    test('given by its parent fails the step of the parent', async () => {
+      const inner = workflow(fresh('inner'), async (wf) => wf.waitFor('never'))
+      const outer = workflow(fresh('outer'), async (wf) =>
+        wf
+          .do('inner', inner, undefined, { timeout: 100 })
+          .catch((error: { code: string }) => error.code),
+      )
+      const engine = await world.open([outer, inner])
+      const { id, output } = await engine.run(outer)
+      expect(output).toBe('WORKFLOW_TIMED_OUT')
+      const children = (await engine.list({ parentId: id })).items
+      expect(children).toMatchObject([{ status: 'timed_out' }])
+    })
+
     test('times out in the queue when no worker has its code', async () => {
       const engine = await world.open([])
       const id = fresh('queued')
