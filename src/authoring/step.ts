@@ -26,17 +26,41 @@ export function runLog(log: Log, about: object, silent: () => boolean): Log {
 }
 
 export function stepOf(attempt: Attempt, name: string, run: RunRef, log: Log): Step {
-  return {
-    key: attempt.idempotencyKey,
-    attempt: attempt.number,
-    retryCount: attempt.number - 1,
-    // Most steps never look at it, and making one costs more than a step.
-    get signal() {
-      return attempt.signal
-    },
-    run,
-    get log() {
-      return runLog(log, { runId: run.id, step: name, attempt: attempt.number }, () => false)
-    },
+  return new StepOf(attempt, name, run, log)
+}
+
+/** Most steps look at nothing of this: what costs something is made when it is asked for. */
+class StepOf implements Step {
+  readonly run: RunRef
+  readonly #attempt: Attempt
+  readonly #name: string
+  readonly #log: Log
+
+  constructor(attempt: Attempt, name: string, run: RunRef, log: Log) {
+    this.#attempt = attempt
+    this.#name = name
+    this.run = run
+    this.#log = log
+  }
+
+  get key(): string {
+    return this.#attempt.idempotencyKey
+  }
+
+  get attempt(): number {
+    return this.#attempt.number
+  }
+
+  get retryCount(): number {
+    return this.#attempt.number - 1
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+
+  get log(): Log {
+    const about = { runId: this.run.id, step: this.#name, attempt: this.attempt }
+    return runLog(this.#log, about, () => false)
   }
 }

@@ -48,7 +48,7 @@ export interface AttemptDeps {
 const AGAIN = new Set(['40001', '40P01'])
 const OPEN_AGAIN_MS = 100
 
-export class RunningAttempt implements AttemptTimes, Running {
+export class RunningAttempt implements AttemptTimes, Running, Attempt {
   readonly number: number
   readonly startedAt: number
   private readonly run: RunFacts
@@ -58,7 +58,7 @@ export class RunningAttempt implements AttemptTimes, Running {
   private controller: AbortController | null = null
   private abortReason: Error | null = null
   private offTimer: (() => void) | null = null
-  private transaction: StepTransaction | null = null
+  private opened: StepTransaction | null = null
   /** From the moment it asks for one. */
   hasTransaction = false
   private over = false
@@ -77,7 +77,13 @@ export class RunningAttempt implements AttemptTimes, Running {
     const { timeoutMs } = this.ask.order
     if (timeoutMs !== null)
       this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
-    this.execute().then(
+    let executed: Promise<Effect>
+    try {
+      executed = this.ask.order.execute(this)
+    } catch (error) {
+      executed = Promise.reject(error)
+    }
+    executed.then(
       (effect) => this.completed(effect),
       (error: unknown) => this.failed(error),
     )
@@ -97,20 +103,13 @@ export class RunningAttempt implements AttemptTimes, Running {
     void this.rollback()
   }
 
-  private async execute(): Promise<Effect> {
-    const self = this
-    const attempt: Attempt = {
-      number: this.number,
-      idempotencyKey: `${this.run.uid}/${this.ask.occurrence}/${this.ask.name}`,
-      get signal() {
-        return self.signal()
-      },
-      transaction: (limitMs, work) => this.inTransaction(limitMs, work),
-    }
-    return this.ask.order.execute(attempt)
+  // ── what user code sees of it (Attempt) ───────────────────────────────────────────────────────────────────
+
+  get idempotencyKey(): string {
+    return `${this.run.uid}/${this.ask.occurrence}/${this.ask.name}`
   }
 
-  private signal(): AbortSignal {
+  get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController()
       if (this.abortReason) this.controller.abort(this.abortReason)
@@ -118,17 +117,14 @@ export class RunningAttempt implements AttemptTimes, Running {
     return this.controller.signal
   }
 
-  private async inTransaction<T>(
-    limitMs: number,
-    work: (sql: Transaction) => Promise<T>,
-  ): Promise<T> {
+  async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
     this.hasTransaction = true
     const transaction = await this.openTransaction(limitMs)
     if (this.over) {
       await transaction.rollback()
       throw leaseLost(this.run.id)
     }
-    this.transaction = transaction
+    this.opened = transaction
     // The process may have been stopped while it was opened: the code has not begun, and must not (L1 of the lease).
     this.conflict = !this.deps.mayStart()
     if (this.conflict) throw leaseLost(this.run.id)
@@ -183,7 +179,7 @@ export class RunningAttempt implements AttemptTimes, Running {
   private completed(effect: Effect): void {
     if (this.over) return
     this.finish()
-    this.finished({ kind: 'completed', effect, transaction: this.transaction })
+    this.finished({ kind: 'completed', effect, transaction: this.opened })
   }
 
   private failed(error: unknown): void {
@@ -205,10 +201,10 @@ export class RunningAttempt implements AttemptTimes, Running {
   }
 
   private async rollback(): Promise<void> {
-    if (!this.transaction) return
+    if (!this.opened) return
     try {
       this.deps.fault('rollback.before')
-      await this.transaction.rollback()
+      await this.opened.rollback()
       this.deps.fault('rollback.after')
     } catch {
       // The connection is gone, and with it the transaction.

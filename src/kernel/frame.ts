@@ -29,8 +29,6 @@ import { Scribe } from './scribe.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
 
-const NEVER = Number.POSITIVE_INFINITY
-
 export class Frame implements Answerer, HeldRun {
   readonly deps: HolderDeps
   readonly run: RunFacts
@@ -73,7 +71,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── a turn begins ─────────────────────────────────────────────────────────────────────────────────────────
-
   /** Ends a run that is not to execute any code. */
   endWithoutCode(cause: StopCause): void {
     this.body.live = true
@@ -85,6 +82,10 @@ export class Frame implements Answerer, HeldRun {
   resume(epoch: number): void {
     this.state = 'active'
     this.epoch = epoch
+    this.lookAgainNow()
+  }
+
+  private lookAgainNow(): void {
     this.lookAgain = true
     this.pump()
   }
@@ -96,7 +97,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── what the conversation needs ───────────────────────────────────────────────────────────────────────────
-
   get active(): boolean {
     return this.state === 'active'
   }
@@ -158,7 +158,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
-
   /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
   pump(): void {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
@@ -210,7 +209,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
-
   private startWhatCan(): void {
     if (this.handingOver || !this.deps.mayStart()) return
     for (const ask of this.questions.toStart(this.deps.now())) {
@@ -227,6 +225,7 @@ export class Frame implements Answerer, HeldRun {
     })
     ask.running = attempt
     ask.startedAt = this.clock()
+    this.deps.stepStarted()
     attempt.start()
   }
 
@@ -252,18 +251,20 @@ export class Frame implements Answerer, HeldRun {
   private arm(): void {
     this.alarm.silence()
     if (this.questions.size === 0) return this.body.awaitsForeign()
-    const show = (this.questions.unwrittenSince ?? NEVER) + this.deps.askShownAfterMs
-    const at = Math.min(this.nextDue() ?? NEVER, show)
-    if (at === NEVER) return
-    this.alarm.ringIn(at - this.deps.now(), () => {
-      this.lookAgain = true
-      if (this.deps.now() >= show) this.scribe.asksBefore(null)
-      this.pump()
-    })
+    const due = this.nextDue()
+    if (due === null) return
+    this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
+  }
+
+  /** A step that runs for long is written down before it is answered, so that people see it. */
+  showLongSteps(): void {
+    const since = this.questions.unwrittenSince
+    if (since === null || this.deps.now() - since < this.deps.askShownAfterMs) return
+    this.scribe.asksBefore(null)
+    this.pump()
   }
 
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
-
   /** What runs is asked to stop, and may still be recorded; then the run ends without its body. */
   private pumpStop(cause: StopCause): void {
     const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
@@ -321,7 +322,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── towards the database ──────────────────────────────────────────────────────────────────────────────────
-
   /** What there is to say now; null if nothing, or if the body has not finished reacting. */
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null

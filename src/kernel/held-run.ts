@@ -77,6 +77,8 @@ export interface HolderDeps {
   childRun(run: RunFacts, uid: Uid, order: ChildOrder): NewRun
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
+  /** User code begins: if it takes long, showLongSteps is called. */
+  stepStarted(): void
   /** It has something to commit: will be asked for its delta. */
   submit(uid: Uid): void
   /** There are messages above what it has seen. */

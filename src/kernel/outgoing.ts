@@ -17,6 +17,9 @@ export interface Parts {
   readonly notBefore: Instant | null
 }
 
+/** Most deltas take, start and send nothing. */
+const NONE: readonly never[] = []
+
 export class Outgoing {
   /** The last entry that is known to be stored. */
   ackedSeq: number
@@ -63,12 +66,12 @@ export class Outgoing {
   }
 
   take(): Parts {
-    const { entries, taken, starts, messages, notBefore } = this
+    const { entries, notBefore } = this
+    const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
+    const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
+    const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
-    this.taken = []
-    this.starts = []
-    this.messages = []
     this.notBefore = null
     return { entries, taken, starts, messages, notBefore }
   }

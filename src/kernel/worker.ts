@@ -20,6 +20,7 @@ import { Frames } from './frames.js'
 import { Grants } from './grants.js'
 import type { HolderDeps } from './held-run.js'
 import { Lease } from './lease.js'
+import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, NewRun, TurnDelta, Worker } from './store.js'
@@ -43,6 +44,7 @@ export class WorkerHost {
   private readonly executor: Executor
   private readonly grants: Grants
   private readonly adoption: Adoption
+  private readonly longSteps: LongSteps
   private readonly wakeDeps: WakeDeps
   private readonly programs: ReadonlyMap<string, Program>
   private readonly offHints: () => void
@@ -65,6 +67,7 @@ export class WorkerHost {
     this.claimer = this.makeClaimer()
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
+    this.longSteps = new LongSteps(frames, ports.clock)
     this.adoption = new Adoption(frames, this.executor, () => {
       this.counters['worker.adopted'] += 1
     })
@@ -123,6 +126,7 @@ export class WorkerHost {
     this.frames.loseAll()
     await this.within(() => this.committer.idle)
     this.offUpkeep()
+    this.longSteps.close()
     this.lease.close()
     this.results.close()
     this.offHints()
@@ -303,6 +307,7 @@ export class WorkerHost {
       newUid: () => this.newUid(),
       childRun: (run, uid, order) => this.childRun(run, uid, order),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
+      stepStarted: () => this.longSteps.started(),
       submit: (uid) => {
         const frame = this.frames.active.get(uid)
         if (frame) this.committer.submit(frame)
