@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store, Worker } from '../../src/kernel/store.js'
+import type { NewRun, Store, Worker } from '../../src/kernel/store.js'
 import { CRASHES_MAX, CRASHES_SUSPECT } from '../../src/model/limits.js'
 import type { EntryKind } from '../../src/model/run.js'
 import {
@@ -385,6 +385,21 @@ export function ownershipContract(on: Case): void {
     expect(await claimAll(store, by)).toMatchObject([{ uid: kid.uid, attempt: 2, seq: 3 }])
   })
 
+  on('reopen drops a deadline that has passed, and no other', async ({ store, advance }) => {
+    const by = worker()
+    const late = await failed(store, by, { timeoutMs: 1_000 })
+    const early = await failed(store, by, { timeoutMs: 60_000 })
+    const { deadlineAt } = await viewOf(store, early)
+    await advance(1_000)
+    const reopened = entry({ kind: 'run.reopened', name: '', occurrence: 0, attempt: 0 })
+    const link = { attempt: 1, entry: reopened, due: false }
+    const chain = [late, early].map(({ uid }) => ({ uid, ...link }))
+    expect(await store.reopen(chain)).toBe('done')
+    expect(await viewOf(store, late)).toMatchObject({ status: 'waiting', deadlineAt: null })
+    expect(await viewOf(store, early)).toMatchObject({ status: 'waiting', deadlineAt })
+    expect(await claimAll(store, by)).toEqual([])
+  })
+
   on('a message that came between claim and load is loaded', async ({ store }) => {
     const by = worker()
     const run = await parkedRun(store, by)
@@ -417,8 +432,8 @@ async function crashed(store: Store, times: number) {
   }
 }
 
-async function failed(store: Store, by: Worker) {
-  const run = await ownedRun(store, by)
+async function failed(store: Store, by: Worker, changes: Partial<NewRun> = {}) {
+  const run = await ownedRun(store, by, changes)
   await store.commit(by, [ended(fenceOf(run, by), { status: 'failed' })], PLAIN)
   return run
 }
