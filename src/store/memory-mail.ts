@@ -23,18 +23,18 @@ export interface MailOptions {
 }
 
 type Refusal = Extract<Answer, { kind: 'refused' }>['code']
+export type Fate = Refusal | { readonly no: number; readonly isKnown: boolean }
 
-/** Per letter its number or why it was refused; and the runs that were taken. */
+/** Per letter its number, or why it was refused; and the runs that were taken. */
 export function deliver(
   letters: readonly Letter[],
   options: MailOptions,
-): { readonly fates: readonly (number | Refusal)[]; readonly claimed: Claimed[] } {
+): { readonly fates: readonly Fate[]; readonly claimed: Claimed[] } {
   const woken = new Map<MemoryRun, { cancel: boolean; claim: boolean }>()
   const fates = letters.map((letter) => {
     const { row, message } = letter
-    const inboxBefore = row?.inbox
     const fate = accept(letter, options)
-    if (row && row.inbox !== inboxBefore) {
+    if (row && typeof fate === 'object' && !fate.isKnown) {
       const { cancel, claim } = woken.get(row) ?? { cancel: false, claim: false }
       const isCancel = message.kind === 'cancel'
       woken.set(row, { cancel: cancel || isCancel, claim: claim || letter.claim })
@@ -53,16 +53,16 @@ export function deliver(
  * Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the limit,
  * which is for callers' signals only: a cancel and a child's result must not be lost.
  */
-function accept({ row, message, isCallers }: Letter, options: MailOptions): number | Refusal {
+function accept({ row, message, isCallers }: Letter, options: MailOptions): Fate {
   if (!row) return 'RUN_NOT_FOUND'
   const known = row.messages.find((one) => one.id === message.id)
-  if (known && !options.forgetsIds) return known.no
+  if (known && !options.forgetsIds) return { no: known.no, isKnown: true }
   if (isFinal(row.status) && !options.writesToFinal) return 'RUN_FINISHED'
   const isFull = row.inbox - row.taken >= options.mailboxMax
   if (isFull && isCallers && message.kind === 'signal') return 'MAILBOX_FULL'
   row.inbox += 1
   row.messages.push({ ...message, no: row.inbox, at: options.now, takenSeq: null })
-  return row.inbox
+  return { no: row.inbox, isKnown: false }
 }
 
 /** Whoever makes a run runnable may take it in the same commit. */

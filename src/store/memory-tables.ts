@@ -13,7 +13,7 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
 import type { Instant, NewEntry } from '../model/run.js'
-import { deliver, type Letter } from './memory-mail.js'
+import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
 
@@ -89,7 +89,7 @@ export class MemoryTables {
 
     const silent = turns.filter((turn) => turn.messages.length === 0)
     const children = silent.flatMap((turn) => (this.turn(turn, batch) ? turn.starts : []))
-    const taken = new Map(starts.map((start) => [start, this.start(start, batch)]))
+    const started = new Map(starts.map((start) => [start, this.start(start, batch)]))
     for (const child of children) this.start(child, batch)
     const telling = turns.filter((turn) => turn.messages.length > 0 && this.turn(turn, batch))
     for (const child of telling.flatMap((turn) => turn.starts)) this.start(child, batch)
@@ -105,7 +105,7 @@ export class MemoryTables {
     // After all of it: mail of this batch may have come behind a turn.
     const answers = deltas.map((delta): Answer => {
       if (delta.kind === 'turn') return this.turnAnswer(delta, batch)
-      if (delta.kind === 'start') return taken.get(delta) ?? done(delta.run.uid, undefined)
+      if (delta.kind === 'start') return started.get(delta) ?? done(delta.run.uid)
       const at = messages.indexOf(delta)
       return mailAnswer(letters[at]?.row, fates[at] ?? 'RUN_NOT_FOUND')
     })
@@ -137,8 +137,7 @@ export class MemoryTables {
 
   // ── starts ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** null: stored, by this or an earlier sending. */
-  private start(delta: StartDelta, batch: Batch): Answer | null {
+  private start(delta: StartDelta, batch: Batch): Answer {
     const { run } = delta
     const known = this.find(run.workspace, run.id)
     if (known && known.uid !== run.uid) {
@@ -146,8 +145,9 @@ export class MemoryTables {
       const same = definition === run.definition && known.journal[0]?.payload === run.input
       return { kind: 'exists', uid: known.uid, definition, same }
     }
-    if (!this.runs.has(run.uid)) this.insert(delta, batch)
-    return null
+    const repeated = this.runs.has(run.uid)
+    if (!repeated) this.insert(delta, batch)
+    return { ...done(run.uid), repeated }
   }
 
   private insert({ run, claim }: StartDelta, { by, now, spans }: Batch): void {
@@ -265,18 +265,15 @@ export class MemoryTables {
   }
 }
 
-function done(uid: Uid, row: MemoryRun | undefined): Answer & { kind: 'done' } {
+function done(uid: Uid, row?: MemoryRun): Answer & { kind: 'done' } {
   const { inbox, stop } = row ?? { inbox: 0, stop: null }
   return { kind: 'done', uid, inbox, stop, messageNo: 0, repeated: false }
 }
 
-function mailAnswer(
-  row: MemoryRun | undefined,
-  fate: ReturnType<typeof deliver>['fates'][number],
-): Answer {
-  if (typeof fate !== 'number' || !row) {
-    const code = typeof fate === 'number' ? 'RUN_NOT_FOUND' : fate
+function mailAnswer(row: MemoryRun | undefined, fate: Fate): Answer {
+  if (typeof fate === 'string' || !row) {
+    const code = typeof fate === 'string' ? fate : 'RUN_NOT_FOUND'
     return { kind: 'refused', code, status: row?.status ?? null }
   }
-  return { ...done(row.uid, row), messageNo: fate }
+  return { ...done(row.uid, row), messageNo: fate.no, repeated: fate.isKnown }
 }
