@@ -269,7 +269,8 @@ begin
   return next;
 end $f$;
 
--- Re-opens failed runs, deepest first, all or none: each still failed with the attempt that was seen.
+-- Re-opens failed runs, deepest first, all or none: each still failed with the attempt that was seen. A deadline that has
+-- passed is dropped: it would end the run again at once.
 create function @schema@.reopen_v1(
   r_uid uuid[], r_attempt int[], r_due boolean[], e_at float8[], e_kind text[], e_occurrence int[], e_attempt int[], e_name text, e_meta text, e_payload text
 ) returns boolean
@@ -294,7 +295,8 @@ begin
         e (uid, at, kind, occurrence, attempt, name, meta, payload)
       cross join lateral (select r.seq, r.epoch from runs r where r.uid = e.uid limit 1) r;
   update runs r set seq = r.seq + 1, attempt = r.attempt + 1, crashes = 0, status = 'waiting', reason = case when c.due then null else 'child' end,
-      finished_at = null, updated_at = now_at, due_at = case when c.due then now_at end
+      finished_at = null, updated_at = now_at, due_at = case when c.due then now_at end,
+      deadline_at = case when r.deadline_at <= now_at then null else r.deadline_at end
     from unnest(r_uid, r_due) c (uid, due) where r.uid = c.uid;
   return true;
 end $f$;

@@ -27,7 +27,8 @@ export interface Store {
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
    * through the rows they share; two deltas about one run in one batch both count (a message and the run's park
-   * included); sending the same deltas again with `resent` changes nothing and gives the first answers.
+   * included); sending the same deltas again with `resent` changes nothing and gives the first answers, as
+   * `repeated`.
    * The caller never has two turn deltas of one run in flight.
    */
   commit(
@@ -237,7 +238,7 @@ export type Answer =
       readonly stop: Stop | null
       /** message: its number (the first one's, if the id was known). Else 0. */
       readonly messageNo: number
-      /** turn: the entries were stored by an earlier sending. */
+      /** It was stored before: by an earlier sending; a message, by whoever sent this id first. */
       readonly repeated: boolean
     }
   /** start: the id is taken. `same`: by the same definition with the same input. */

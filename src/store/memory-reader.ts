@@ -2,13 +2,14 @@
 
 import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
-import { type Entry, isFinal } from '../model/run.js'
-import { type MemoryRun, viewOf } from './memory-run.js'
+import { type Entry, type Instant, isFinal } from '../model/run.js'
+import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 
 /** What the reader needs of the store. */
 export interface Readable {
   readonly runs: ReadonlyMap<Uid, MemoryRun>
-  readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker }>
+  readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker; readonly leaseUntil: Instant }>
+  now(): Instant
   find(workspace: string, id: RunId): MemoryRun | undefined
 }
 
@@ -26,7 +27,8 @@ export class MemoryReader implements RunReader {
 
   async list(filter: RunFilter): Promise<readonly RunView[]> {
     const rows = [...this.store.runs.values()].filter((row) => fits(row, filter))
-    rows.sort((a, b) => (a.uid < b.uid ? -1 : 1) * (filter.newestFirst ? -1 : 1))
+    rows.sort(byUid)
+    if (filter.newestFirst) rows.reverse()
     return rows.slice(0, filter.limit).map(viewOf)
   }
 
@@ -38,20 +40,25 @@ export class MemoryReader implements RunReader {
     const entries = (this.store.runs.get(uid)?.journal ?? []).filter((entry) =>
       after === null ? true : newestFirst ? entry.seq < after : entry.seq > after,
     )
-    return (newestFirst ? entries.toReversed() : entries).slice(0, limit)
+    return (newestFirst ? entries.toReversed() : entries).slice(0, limit).map(entryOf)
   }
 
   async openChildren(uid: Uid): Promise<readonly RunView[]> {
     return [...this.store.runs.values()]
       .filter((row) => row.run.parent?.uid === uid && !isFinal(row.status))
+      .sort(byUid)
       .map(viewOf)
   }
 
   async liveDefinitions(): Promise<readonly string[]> {
-    const all = [...this.store.workers.values()].flatMap(({ worker }) => worker.definitions)
-    return [...new Set(all.map(({ name, version }) => `${name}@${version}`))]
+    const now = this.store.now()
+    const live = [...this.store.workers.values()].filter(({ leaseUntil }) => leaseUntil > now)
+    const all = live.flatMap(({ worker }) => worker.definitions)
+    return [...new Set(all.map(({ name, version }) => `${name}@${version}`))].sort()
   }
 }
+
+const byUid = (a: MemoryRun, b: MemoryRun): number => (a.uid < b.uid ? -1 : 1)
 
 function fits(row: MemoryRun, filter: RunFilter): boolean {
   const { run } = row

@@ -2,7 +2,6 @@
 
 import type { Claimed, NewRun, RunView, Worker } from '../kernel/store.js'
 import type { Uid, WorkerId } from '../model/ids.js'
-import { CRASHES_MAX } from '../model/limits.js'
 import {
   type Entry,
   type Instant,
@@ -33,7 +32,7 @@ export interface MemoryRun {
   updatedAt: Instant
   startedAt: Instant | null
   finishedAt: Instant | null
-  readonly deadlineAt: Instant | null
+  deadlineAt: Instant | null
   readonly journal: (Entry & { readonly epoch: number })[]
   readonly messages: (Message & { takenSeq: number | null })[]
 }
@@ -51,9 +50,36 @@ export function versionFor(by: Worker, definition: string): string | null {
   return by.definitions.find(({ name }) => name === definition)?.version ?? null
 }
 
-export function needsNoCode(row: MemoryRun, now: Instant): boolean {
-  if (row.stop === 'cancel' || row.crashes >= CRASHES_MAX) return true
-  return row.deadlineAt !== null && row.deadlineAt <= now
+/** An entry without the epoch that wrote it. */
+export function entryOf({ epoch: _, ...entry }: MemoryRun['journal'][number]): Entry {
+  return entry
+}
+
+export function messageOf({ takenSeq: _, ...message }: MemoryRun['messages'][number]): Message {
+  return message
+}
+
+/** Claimed by `by`, under the next epoch. */
+export function own(row: MemoryRun, by: Worker, now: Instant): Claimed {
+  row.owner = by.id
+  row.epoch += 1
+  row.dueAt = null
+  row.status = 'running'
+  row.reason = null
+  row.updatedAt = now
+  row.startedAt ??= now
+  row.version ??= versionFor(by, row.run.definition)
+  return claimedOf(row)
+}
+
+/** Given back: due at once, a paused one at rest. */
+export function release(row: MemoryRun, now: Instant): void {
+  const isPaused = row.stop === 'pause'
+  row.owner = null
+  row.dueAt = isPaused ? null : now
+  row.status = row.journal.length === 1 && !isPaused ? 'pending' : 'waiting'
+  row.reason = isPaused ? 'paused' : null
+  row.updatedAt = now
 }
 
 export function claimedOf(row: MemoryRun): Claimed {
@@ -84,7 +110,8 @@ export function viewOf(row: MemoryRun): RunView {
   const { version, status, reason, stop, dueAt, owner, attempt, crashes } = row
   const { uid, createdAt, updatedAt, startedAt, finishedAt, deadlineAt } = row
   const { id, workspace, definition, tags, input, parent } = row.run
-  const end = isFinal(status) ? (row.journal.at(-1) ?? null) : null
+  const last = row.journal.at(-1)
+  const end = isFinal(status) && last ? entryOf(last) : null
   const family = { parentUid: parent?.uid ?? null, parentId: parent?.id ?? null }
   const times = { createdAt, updatedAt, startedAt, finishedAt, deadlineAt }
   const state = { status, reason, stop, dueAt, owner, attempt, crashes, seq: row.journal.length }

@@ -1,8 +1,8 @@
-// The tables of the store in memory, and the commit on them: own results, then starts, then mail, as in SQL.
+// The tables of the store in memory, and the commit on them, in the order of commit_v1: turns without messages and
+// starts, turns with messages, then all mail.
 
 import type {
   Answer,
-  Claimed,
   Committed,
   Delta,
   MessageDelta,
@@ -12,8 +12,10 @@ import type {
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
-import { type Instant, isFinal, type NewEntry, type NewMessage } from '../model/run.js'
-import { claimedOf, hasCode, idKey, type MemoryRun, versionFor } from './memory-run.js'
+import type { Instant, NewEntry } from '../model/run.js'
+import { deliver, type Fate, type Letter } from './memory-mail.js'
+import { refuseUnstorable } from './memory-refusals.js'
+import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
 
 /** Protections that a test may take out, to prove that it would be noticed. */
 export type MemoryDefect =
@@ -39,11 +41,23 @@ const OUTCOMES = new Set([
   'child.ended',
 ])
 
+/** What was appended: entries from … to … of a run. */
+type Span = readonly [uid: Uid, from: number, to: number]
+
+/** A commit under way. */
+interface Batch {
+  readonly by: Worker
+  readonly now: Instant
+  readonly resent: boolean
+  readonly spans: Span[]
+  readonly fates: Map<TurnDelta, 'applied' | 'repeated' | Answer>
+}
+
 export class MemoryTables {
   readonly runs = new Map<Uid, MemoryRun>()
   readonly workers = new Map<WorkerId, { beat: number; leaseUntil: Instant; worker: Worker }>()
-  protected feed: { id: number; worker: WorkerId; ranges: [Uid, number, number][] }[] = []
-  protected readonly now: () => Instant
+  readonly now: () => Instant
+  protected feed: { readonly id: number; worker: WorkerId; readonly spans: readonly Span[] }[] = []
   protected readonly defects: ReadonlySet<MemoryDefect>
   private readonly byId = new Map<string, Uid>()
   private readonly mailboxMax: number
@@ -65,54 +79,83 @@ export class MemoryTables {
     deltas: readonly Delta[],
     options: { readonly resent: boolean; readonly feed: boolean },
   ): Committed {
+    refuseUnstorable(deltas, { byId: this.byId, runs: this.runs })
     const now = this.now()
-    const claimed: Claimed[] = []
-    const ranges: [Uid, number, number][] = []
-    const answers: Answer[] = new Array(deltas.length)
-    // Own results, then starts, then mail: the order of the SQL function.
-    const order: Delta['kind'][] = ['turn', 'start', 'message']
-    for (const kind of order) {
-      for (const [i, delta] of deltas.entries()) {
-        if (delta.kind !== kind) continue
-        if (delta.kind === 'turn')
-          answers[i] = this.turn(by, delta, options.resent, now, claimed, ranges)
-        else if (delta.kind === 'start') answers[i] = this.start(by, delta, now, ranges)
-        else answers[i] = this.message(by, delta, now, claimed)
-      }
-    }
-    let feedId: number | null = null
-    if (options.feed && ranges.length > 0) {
-      this.feedIds += 1
-      feedId = this.feedIds
-      this.feed.push({ id: feedId, worker: by.id, ranges })
-    }
-    return { now, answers, claimed, feedId }
+    const batch: Batch = { by, now, resent: options.resent, spans: [], fates: new Map() }
+    const turns = deltas.filter((delta) => delta.kind === 'turn')
+    turns.sort((a, b) => (a.fence.uid < b.fence.uid ? -1 : 1))
+    const starts = deltas.filter((delta) => delta.kind === 'start')
+    const messages = deltas.filter((delta) => delta.kind === 'message')
+
+    const silent = turns.filter((turn) => turn.messages.length === 0)
+    const children = silent.flatMap((turn) => (this.turn(turn, batch) ? turn.starts : []))
+    const started = new Map(starts.map((start) => [start, this.start(start, batch)]))
+    for (const child of children) this.start(child, batch)
+    const telling = turns.filter((turn) => turn.messages.length > 0 && this.turn(turn, batch))
+    for (const child of telling.flatMap((turn) => turn.starts)) this.start(child, batch)
+
+    const letters = this.letters(messages, telling)
+    const { fates, claimed } = deliver(letters, {
+      by,
+      now,
+      mailboxMax: this.mailboxMax,
+      forgetsIds: this.defects.has('message-ids-forgotten'),
+      writesToFinal: this.defects.has('terminal-overwrite'),
+    })
+    // After all of it: mail of this batch may have come behind a turn.
+    const answers = deltas.map((delta): Answer => {
+      if (delta.kind === 'turn') return this.turnAnswer(delta, batch)
+      if (delta.kind === 'start') return started.get(delta) ?? done(delta.run.uid)
+      const at = messages.indexOf(delta)
+      return mailAnswer(letters[at]?.row, fates[at] ?? 'RUN_NOT_FOUND')
+    })
+    return { now, answers, claimed, feedId: options.feed ? this.fed(batch) : null }
   }
 
-  private start(
-    by: Worker,
-    delta: StartDelta,
-    now: Instant,
-    ranges: [Uid, number, number][],
-  ): Answer {
+  private fed({ by, spans }: Batch): number | null {
+    if (spans.length === 0) return null
+    this.feedIds += 1
+    this.feed.push({ id: this.feedIds, worker: by.id, spans })
+    return this.feedIds
+  }
+
+  /** Callers' messages, then those of the turns that were applied. */
+  private letters(
+    messages: readonly MessageDelta[],
+    turns: readonly TurnDelta[],
+  ): readonly Letter[] {
+    const callers = messages.map(({ to, message, claim }) => {
+      return { row: this.find(to.workspace, to.id), message, claim, isCallers: true }
+    })
+    const told = turns.flatMap((turn) =>
+      turn.messages.map(({ to, message, claim }) => {
+        return { row: this.runs.get(to), message, claim, isCallers: false }
+      }),
+    )
+    return [...callers, ...told]
+  }
+
+  // ── starts ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private start(delta: StartDelta, batch: Batch): Answer {
     const { run } = delta
-    const known = this.runs.get(this.byId.get(idKey(run.workspace, run.id)) ?? ('' as Uid))
+    const known = this.find(run.workspace, run.id)
     if (known && known.uid !== run.uid) {
-      const same =
-        known.run.definition === run.definition && known.journal[0]?.payload === run.input
-      return { kind: 'exists', uid: known.uid, definition: known.run.definition, same }
+      const { definition } = known.run
+      const same = definition === run.definition && known.journal[0]?.payload === run.input
+      return { kind: 'exists', uid: known.uid, definition, same }
     }
-    if (known) return { ...this.done(known), repeated: true }
-    ranges.push([run.uid, 1, 1])
-    return this.done(this.insert(by, delta, now))
+    const repeated = this.runs.has(run.uid)
+    if (!repeated) this.insert(delta, batch)
+    return { ...done(run.uid), repeated }
   }
 
-  private insert(by: Worker, { run, claim }: StartDelta, now: Instant): MemoryRun {
+  private insert({ run, claim }: StartDelta, { by, now, spans }: Batch): void {
     const dueAt = now + run.delayMs
     const row: MemoryRun = {
       uid: run.uid,
       run,
-      version: run.version,
+      version: run.version ?? (claim ? versionFor(by, run.definition) : null),
       status: claim ? 'running' : 'pending',
       reason: null,
       stop: null,
@@ -132,162 +175,105 @@ export class MemoryTables {
       journal: [],
       messages: [],
     }
-    if (claim) row.version ??= versionFor(by, run.definition)
     const meta = run.order ? { order: run.order } : null
     const entry = { kind: 'run.created', name: '', occurrence: 0, attempt: 0 } as const
     this.append(row, { ...entry, at: now, meta, payload: run.input })
     this.runs.set(run.uid, row)
     this.byId.set(idKey(run.workspace, run.id), run.uid)
-    return row
+    spans.push([run.uid, 1, 1])
   }
 
-  private turn(
-    by: Worker,
-    delta: TurnDelta,
-    resent: boolean,
-    now: Instant,
-    claimed: Claimed[],
-    ranges: [Uid, number, number][],
-  ): Answer {
-    const { fence, next, entries } = delta
+  // ── turns ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether it was applied. */
+  private turn(delta: TurnDelta, batch: Batch): boolean {
+    const { fence, next, entries, taken } = delta
     const row = this.runs.get(fence.uid)
-    const refused = this.refuses(row, delta, resent, now)
-    if (refused || !row) return refused ?? { kind: 'stale' }
-    if (entries.length > 0) ranges.push([row.uid, fence.seq + 1, fence.seq + entries.length])
+    const refused = this.refuses(row, delta, batch)
+    batch.fates.set(delta, refused ?? 'applied')
+    if (refused || !row) return false
+    const from = row.journal.length
     for (const entry of entries) {
       this.append(row, entry)
       if (OUTCOMES.has(entry.kind)) row.crashes = 0
     }
-    for (const message of row.messages) {
-      if (!delta.taken.includes(message.no) || message.takenSeq !== null) continue
-      message.takenSeq = row.journal.length
-      row.taken += 1
+    const takenSeq = row.journal.length
+    if (entries.length > 0) batch.spans.push([row.uid, from + 1, takenSeq])
+    row.taken += taken.length
+    for (const no of taken) {
+      const message = row.messages[no - 1]
+      // The payload is in the journal now.
+      if (message) row.messages[no - 1] = { ...message, payload: null, takenSeq }
     }
-    for (const start of delta.starts) {
-      if (this.runs.has(start.run.uid)) continue
-      this.insert(by, start, now)
-      ranges.push([start.run.uid, 1, 1])
-    }
-    row.updatedAt = now
-    this.move(row, next, now)
-    for (const { to, message, claim } of delta.messages) {
-      const target = this.runs.get(to)
-      if (target) this.deliver(by, target, message, claim, now, claimed)
-    }
-    return this.done(row)
+    row.updatedAt = batch.now
+    this.move(row, next, batch.now)
+    return true
   }
 
   private refuses(
     row: MemoryRun | undefined,
-    delta: TurnDelta,
-    resent: boolean,
-    now: Instant,
-  ): Answer | null {
-    const { fence, next, entries, notBefore } = delta
-    if (!row) return { kind: 'stale' }
-    const epochHolds = this.defects.has('fence-without-epoch')
-      ? row.owner !== null
-      : row.owner === fence.owner && row.epoch === fence.epoch
-    const seqHolds = this.defects.has('fence-without-seq') || row.journal.length === fence.seq
-    if (!epochHolds || !seqHolds) {
-      if (!resent) return { kind: 'stale' }
-      const last = row.journal[fence.seq + entries.length - 1]
-      const applied = entries.length === 0 || last?.epoch === fence.epoch
-      return applied ? { ...this.done(row), repeated: true } : { kind: 'stale' }
+    { fence, next, entries, notBefore }: TurnDelta,
+    { resent, now }: Batch,
+  ): 'repeated' | Answer | null {
+    const isOwner = row?.owner === fence.owner && row.epoch === fence.epoch
+    const epochHolds = this.defects.has('fence-without-epoch') ? row?.owner !== null : isOwner
+    const seqHolds = this.defects.has('fence-without-seq') || row?.journal.length === fence.seq
+    if (!row || !epochHolds || !seqHolds) {
+      const last = row?.journal[fence.seq + entries.length - 1]
+      const isStored = entries.length === 0 || last?.epoch === fence.epoch
+      return resent && isStored ? 'repeated' : { kind: 'stale' }
     }
     if (notBefore !== null && now < notBefore && !this.defects.has('early-accepted')) {
       return { kind: 'early' }
     }
-    const overridden = row.stop !== null && next.kind === 'end' && next.stopSeen !== row.stop
-    return overridden && row.stop ? { kind: 'stopping', stop: row.stop } : null
+    const isUnseen = next.kind === 'end' && row.stop !== null && next.stopSeen !== row.stop
+    return isUnseen && row.stop ? { kind: 'stopping', stop: row.stop } : null
   }
 
   private move(row: MemoryRun, next: TurnDelta['next'], now: Instant): void {
-    switch (next.kind) {
-      case 'go':
-        return
-      case 'park': {
-        row.owner = null
-        row.status = 'waiting'
-        row.reason = next.reason
-        const mail = row.inbox > next.seen && !this.defects.has('park-ignores-inbox')
-        row.dueAt = mail || row.stop === 'cancel' ? now : next.dueAt
-        if (next.divergedBuild !== null) {
-          row.divergedBuilds = [...row.divergedBuilds, next.divergedBuild].slice(-8)
-        }
-        if (next.reason === 'diverged') row.dueAt = now
-        return
-      }
-      case 'release':
-        row.owner = null
-        row.status = row.journal.length > 1 ? 'waiting' : 'pending'
-        row.reason = row.journal.length > 1 ? 'timer' : null
-        row.dueAt = now
-        return
-      case 'end':
-        row.owner = null
-        row.dueAt = null
-        row.status = next.status
-        row.reason = null
-        row.finishedAt = now
+    if (next.kind === 'release') return release(row, now)
+    row.reason = null
+    if (next.kind === 'go') return
+    row.owner = null
+    row.dueAt = null
+    if (next.kind === 'end') {
+      row.status = next.status
+      row.finishedAt = now
+      return
     }
+    const { divergedBuild: build, seen } = next
+    row.status = 'waiting'
+    row.reason = row.stop === 'pause' ? 'paused' : next.reason
+    if (row.stop !== 'pause') {
+      const hasMail = row.inbox > seen && !this.defects.has('park-ignores-inbox')
+      row.dueAt = row.stop === 'cancel' || hasMail || build !== null ? now : next.dueAt
+    }
+    if (build === null) return
+    const others = row.divergedBuilds.filter((one) => one !== build)
+    row.divergedBuilds = [build, ...others].slice(0, 8)
   }
 
-  private message(by: Worker, delta: MessageDelta, now: Instant, claimed: Claimed[]): Answer {
-    const row = this.find(delta.to.workspace, delta.to.id)
-    if (!row) return { kind: 'refused', code: 'RUN_NOT_FOUND', status: null }
-    return this.deliver(by, row, delta.message, delta.claim, now, claimed)
-  }
-
-  private deliver(
-    by: Worker,
-    row: MemoryRun,
-    message: NewMessage,
-    claim: boolean,
-    now: Instant,
-    claimed: Claimed[],
-  ): Answer {
-    const known = row.messages.find((one) => one.id === message.id)
-    if (known && !this.defects.has('message-ids-forgotten')) {
-      return { ...this.done(row), messageNo: known.no, repeated: true }
-    }
-    if (isFinal(row.status) && !this.defects.has('terminal-overwrite')) {
-      return { kind: 'refused', code: 'RUN_FINISHED', status: row.status }
-    }
-    if (row.inbox - row.taken >= this.mailboxMax && message.kind === 'signal') {
-      return { kind: 'refused', code: 'MAILBOX_FULL', status: row.status }
-    }
-    row.inbox += 1
-    row.messages.push({ ...message, no: row.inbox, at: now, takenSeq: null })
-    const cancels = message.kind === 'cancel'
-    if (cancels) row.stop = 'cancel'
-    if (row.owner === null && row.stop !== 'pause' && (row.status === 'waiting' || cancels)) {
-      row.dueAt = now
-      const diverged = row.divergedBuilds.includes(by.build)
-      if (claim && (cancels || (hasCode(by, row) && !diverged)) && this.workers.has(by.id)) {
-        claimed.push(this.own(row, by, now))
-      }
-    }
-    return { ...this.done(row), messageNo: row.inbox }
+  private turnAnswer(delta: TurnDelta, { fates }: Batch): Answer {
+    const fate = fates.get(delta) ?? { kind: 'stale' }
+    if (fate !== 'applied' && fate !== 'repeated') return fate
+    const { uid } = delta.fence
+    return { ...done(uid, this.runs.get(uid)), repeated: fate === 'repeated' }
   }
 
   protected append(row: MemoryRun, entry: NewEntry): void {
     row.journal.push({ ...entry, seq: row.journal.length + 1, epoch: row.epoch })
   }
+}
 
-  private done(row: MemoryRun): Answer & { kind: 'done' } {
-    const { uid, inbox, stop } = row
-    return { kind: 'done', uid, inbox, stop, messageNo: 0, repeated: false }
-  }
+function done(uid: Uid, row?: MemoryRun): Answer & { kind: 'done' } {
+  const { inbox, stop } = row ?? { inbox: 0, stop: null }
+  return { kind: 'done', uid, inbox, stop, messageNo: 0, repeated: false }
+}
 
-  protected own(row: MemoryRun, by: Worker, now: Instant): Claimed {
-    row.owner = by.id
-    row.epoch += 1
-    row.dueAt = null
-    row.status = 'running'
-    row.reason = null
-    row.startedAt ??= now
-    row.version ??= versionFor(by, row.run.definition)
-    return claimedOf(row)
+function mailAnswer(row: MemoryRun | undefined, fate: Fate): Answer {
+  if (typeof fate === 'string' || !row) {
+    const code = typeof fate === 'string' ? fate : 'RUN_NOT_FOUND'
+    return { kind: 'refused', code, status: row?.status ?? null }
   }
+  return { ...done(row.uid, row), messageNo: fate.no, repeated: fate.isKnown }
 }

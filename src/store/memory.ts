@@ -3,7 +3,6 @@
 // wrong, so `busy` is never its answer.
 
 import type {
-  Claimed,
   Committed,
   Delta,
   FeedEntry,
@@ -16,10 +15,11 @@ import type {
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
-import { CRASHES_MAX, CRASHES_SUSPECT } from '../model/limits.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
+import { dueRuns, nextDueAt } from './memory-claim.js'
 import { MemoryReader } from './memory-reader.js'
-import { claimedOf, hasCode, type MemoryRun, needsNoCode } from './memory-run.js'
+import { checkEntry } from './memory-refusals.js'
+import { claimedOf, entryOf, messageOf, own, release } from './memory-run.js'
 import { type MemoryStoreOptions, MemoryTables } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
@@ -29,6 +29,8 @@ export class MemoryStore extends MemoryTables implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
+  /** Who reaps: the worker that has joined last. */
+  private joined: WorkerId | null = null
 
   constructor(options: MemoryStoreOptions) {
     super(options)
@@ -47,30 +49,9 @@ export class MemoryStore extends MemoryTables implements Store {
 
   async claim(by: Worker, places: number, suspects: number) {
     const now = this.now()
-    const due: MemoryRun[] = []
-    let nextDueAt: Instant | null = null
-    if (!this.workers.has(by.id)) return { now, claimed: [], nextDueAt }
-    for (const row of this.runs.values()) {
-      if (row.owner !== null || isFinal(row.status)) continue
-      if (needsNoCode(row, now)) due.push(row)
-      else if (row.dueAt !== null && row.stop === null && hasCode(by, row)) {
-        if (row.divergedBuilds.includes(by.build) && row.reason === 'diverged') continue
-        if (row.dueAt <= now) due.push(row)
-        else if (nextDueAt === null || row.dueAt < nextDueAt) nextDueAt = row.dueAt
-      }
-    }
-    due.sort((a, b) => b.run.priority - a.run.priority || (a.dueAt ?? 0) - (b.dueAt ?? 0))
-    const claimed: Claimed[] = []
-    let suspectsLeft = suspects
-    for (const row of due) {
-      if (claimed.length >= places) break
-      if (row.crashes >= CRASHES_SUSPECT && row.crashes < CRASHES_MAX) {
-        if (suspectsLeft === 0) continue
-        suspectsLeft -= 1
-      }
-      claimed.push(this.own(row, by, now))
-    }
-    return { now, claimed, nextDueAt }
+    const due = dueRuns(this.runs.values(), by, { places, suspects }, now)
+    const claimed = due.map((row) => own(row, by, now))
+    return { now, claimed, nextDueAt: nextDueAt(this.runs.values(), by) }
   }
 
   async load(
@@ -79,10 +60,9 @@ export class MemoryStore extends MemoryTables implements Store {
     return what.flatMap(({ fence, fromSeq, fromNo }) => {
       const row = this.runs.get(fence.uid)
       if (row?.owner !== fence.owner || row.epoch !== fence.epoch) return []
-      const entries = row.journal.filter((entry) => entry.seq > fromSeq)
-      const messages = row.messages.filter(
-        (message) => message.no > fromNo && message.takenSeq === null,
-      )
+      const entries = row.journal.slice(fromSeq).map(entryOf)
+      const untaken = row.messages.slice(fromNo).filter(({ takenSeq }) => takenSeq === null)
+      const messages = untaken.map(messageOf)
       return [{ uid: fence.uid, entries, messages }]
     })
   }
@@ -115,33 +95,43 @@ export class MemoryStore extends MemoryTables implements Store {
 
   async join(by: Worker) {
     const now = this.now()
-    this.workers.set(by.id, { beat: 0, leaseUntil: now + by.leaseMs, worker: by })
+    const { beat } = this.workers.get(by.id) ?? { beat: 0 }
+    this.workers.set(by.id, { beat, leaseUntil: now + by.leaseMs, worker: by })
+    this.joined = by.id
     return { now }
   }
 
   async beat(by: Worker) {
     const now = this.now()
     const row = this.workers.get(by.id)
-    if (!row) return { alive: false, now, owned: [] }
-    row.beat += 1
-    row.leaseUntil = now + by.leaseMs
+    if (row) {
+      row.beat += 1
+      row.leaseUntil = now + by.leaseMs
+    }
     const owned: Owned[] = []
     for (const run of this.runs.values()) {
       if (run.owner !== by.id) continue
       const { uid, epoch, inbox, stop } = run
       owned.push({ uid, epoch, inbox, stop, row: claimedOf(run) })
     }
-    return { alive: true, now, owned }
+    return { alive: row !== undefined, now, owned }
   }
 
   async leave(by: Worker): Promise<void> {
+    const now = this.now()
+    for (const row of this.runs.values()) if (row.owner === by.id) release(row, now)
     this.workers.delete(by.id)
-    this.free(false)
   }
 
-  async reap(
+  reap(unmoved: Parameters<Store['reap']>[0], inherit: boolean) {
+    return this.reapFor(inherit ? this.joined : null, false, unmoved)
+  }
+
+  /** For who shares this store with others. `heir` inherits; `again`: its last answer was lost. */
+  async reapFor(
+    heir: WorkerId | null,
+    again: boolean,
     unmoved: readonly { readonly id: WorkerId; readonly beat: number }[],
-    inherit: boolean,
   ) {
     const now = this.now()
     const dead: WorkerId[] = []
@@ -151,37 +141,35 @@ export class MemoryStore extends MemoryTables implements Store {
       this.workers.delete(id)
       dead.push(id)
     }
-    const freed = this.free(true)
-    const orphaned = this.feed.filter((row) => inherit && !this.workers.has(row.worker))
-    const inherited = orphaned.flatMap((row) =>
-      row.ranges.flatMap((range) => this.feedEntries(range)),
+    const freed = this.freeOrphans(now)
+    const orphaned = this.feed.filter(
+      ({ worker }) => !this.workers.has(worker) || (again && worker === heir),
     )
-    const inheritedIds = orphaned.map((row) => row.id)
+    const rows = heir === null ? [] : orphaned
+    for (const row of rows) row.worker = heir ?? row.worker
+    const inherited = rows.flatMap(({ spans }) => spans.flatMap((span) => this.feedEntries(span)))
     const workers = [...this.workers].map(([id, { beat }]) => ({ id, beat }))
-    return { workers, dead, freed, inherited, inheritedIds }
+    return { workers, dead, freed, inherited, inheritedIds: rows.map(({ id }) => id) }
   }
 
-  private free(crashed: boolean): number {
+  /** The runs of every owner without a row. */
+  private freeOrphans(now: Instant): number {
     let freed = 0
     for (const row of this.runs.values()) {
       if (row.owner === null || this.workers.has(row.owner)) continue
-      row.owner = null
-      row.dueAt = this.now()
-      row.status = row.journal.length > 1 ? 'waiting' : 'pending'
-      row.reason = row.journal.length > 1 ? 'timer' : null
-      if (crashed && !this.defects.has('crashes-not-counted')) row.crashes += 1
+      release(row, now)
+      if (!this.defects.has('crashes-not-counted')) row.crashes += 1
       freed += 1
     }
     return freed
   }
 
-  private feedEntries([uid, from, to]: [Uid, number, number]): FeedEntry[] {
+  private feedEntries([uid, from, to]: readonly [Uid, number, number]): FeedEntry[] {
     const row = this.runs.get(uid)
     if (!row) return []
     const { id, workspace, definition } = row.run
-    return row.journal
-      .filter((entry) => entry.seq >= from && entry.seq <= to)
-      .map((entry) => ({ uid, id, workspace, definition, entry }))
+    const entries = row.journal.slice(from - 1, to).map(entryOf)
+    return entries.map((entry) => ({ uid, id, workspace, definition, entry }))
   }
 
   async delivered(feedIds: readonly number[]): Promise<void> {
@@ -200,7 +188,9 @@ export class MemoryStore extends MemoryTables implements Store {
       const row = this.runs.get(uid)
       return row?.status === 'failed' && row.attempt === attempt ? row : null
     })
+    for (const { entry } of chain) checkEntry(entry)
     if (rows.includes(null)) return 'changed'
+    const now = this.now()
     for (const [i, { entry, due }] of chain.entries()) {
       const row = rows[i]
       if (!row) continue
@@ -208,10 +198,12 @@ export class MemoryStore extends MemoryTables implements Store {
       row.attempt += 1
       row.crashes = 0
       row.status = 'waiting'
-      row.reason = due ? 'retry' : 'child'
-      row.dueAt = due ? this.now() : null
+      row.reason = due ? null : 'child'
+      row.dueAt = due ? now : null
       row.finishedAt = null
-      row.updatedAt = this.now()
+      row.updatedAt = now
+      // One that has passed would end it again at once.
+      if (row.deadlineAt !== null && row.deadlineAt <= now) row.deadlineAt = null
     }
     return 'done'
   }

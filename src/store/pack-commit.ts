@@ -251,13 +251,17 @@ export function unpackAnswers(
 /** The commonest answers are not sent: a start that was stored, a turn of a run without messages and stop. */
 function silentlyDone(delta: Delta): Answer {
   if (delta.kind === 'message') throw new Error('A message was not answered.')
-  const uid = delta.kind === 'start' ? delta.run.uid : delta.fence.uid
+  return doneSilently(delta.kind === 'start' ? delta.run.uid : delta.fence.uid)
+}
+
+function doneSilently(uid: Uid): Answer & { kind: 'done' } {
   return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
 }
 
 function answerOf(delta: Delta, [kind = '', ...fields]: readonly string[]): Answer {
   if (kind === 'stale' || kind === 'early' || kind === 'busy') return { kind }
   if (delta.kind === 'start') {
+    if (kind === 'done') return { ...doneSilently(delta.run.uid), repeated: true }
     const [uid, definition = '', same] = fields
     return { kind: 'exists', uid: uid as Uid, definition, same: same === '1' }
   }
@@ -274,14 +278,14 @@ function answerOf(delta: Delta, [kind = '', ...fields]: readonly string[]): Answ
     }
   }
   if (kind === 'refused') return refusal(fields)
-  const [uid, inbox, stop, no] = fields
+  const [uid, inbox, stop, no, fate] = fields
   return {
     kind: 'done',
     uid: uid as Uid,
     inbox: Number(inbox),
     stop: orNull(stop) as Stop | null,
     messageNo: Number(no),
-    repeated: false,
+    repeated: fate === 'known',
   }
 }
 

@@ -187,8 +187,8 @@ create view @schema@.shown_v1 as
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
--- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that was stored
--- and for a turn that was applied to a run without messages and stop: \`silent\` counts the latter.
+-- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
+-- has stored and for a turn that was applied to a run without messages and stop: \`silent\` counts the latter.
 --
 -- C6. Planning costs more than executing a small batch, so a statement is planned once per session where only one index
 --     fits it (runs by uid, the journal): its plan cannot depend on statistics (plans.test.ts). Those that could take a
@@ -226,7 +226,7 @@ declare
   part text;
   part_spans text;
   starts_picked int;
-  starts_stored int;
+  stored uuid[];        -- the starts that this call has inserted in this phase
   wanted uuid[];
   locked uuid[] := '{}';
   skipped uuid[] := '{}';
@@ -355,32 +355,34 @@ begin
             from s order by s.workspace, s.id, s.i
             on conflict do nothing
             returning uid)
-      select (select count(*) from s), (select count(*) from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
-        into starts_picked, starts_stored, part_spans;
+      select (select count(*) from s), (select coalesce(array_agg(n.uid), '{}') from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
+        into starts_picked, stored, part_spans;
       if starts_picked > 0 then
         -- New rows are ours: a message to a child of the same delta finds it.
         if phase = 2 then
           locked := locked || array(select s.uid from unnest(s_turn, s_uid) s (turn, uid) where applied[s.turn] = phase);
         end if;
         spans := nullif(concat_ws(',', spans, part_spans), '');
-        is_whole := starts_stored = starts_picked;
+        is_whole := cardinality(stored) = starts_picked;
         insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
           select s.uid, 1, case when s.claim then 1 else 0 end, now_at, 0, 0, 'run.created', '', s.meta, s.input
             from unnest(s_turn, s_uid, s_claim, texts_v1(s_meta), texts_v1(s_input)) s (turn, uid, claim, meta, input)
             where ((s.turn = 0 and phase = 1) or applied[s.turn] = phase)
               and (is_whole or exists (select 1 from runs r where r.uid = s.uid))
             on conflict do nothing;
-        -- A later statement than the insert: only now those are visible that it met. Our own uid is our own start.
+        -- A later statement than the insert: only now those are visible that it met. Our own uid is our own start,
+        -- and \`done\` says that an earlier sending has stored it.
         if phase = 1 and not is_whole then
           plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-          select string_agg(concat_ws(E'\\x1f', 's', s.i, 'exists', r.uid, r.def, (r.def = s.def and j.payload is not distinct from s.input)::int), E'\\x1e'),
+          select string_agg(case when r.uid = s.uid then concat_ws(E'\\x1f', 's', s.i, 'done') else
+              concat_ws(E'\\x1f', 's', s.i, 'exists', r.uid, r.def, (r.def = s.def and j.payload is not distinct from s.input)::int) end, E'\\x1e'),
               string_agg(s.id, ', ') filter (where r.uid is null)
             into part, part_spans
             from unnest(s_turn, s_uid, texts_v1(s_workspace), texts_v1(s_id), texts_v1(s_def), texts_v1(s_input))
               with ordinality s (turn, uid, workspace, id, def, input, i)
             left join lateral (select r.uid, r.def from runs r where r.workspace = s.workspace and r.id = s.id limit 1) r on true
             left join lateral (select j.payload from journal j where j.uid = r.uid and j.seq = 1 limit 1) j on true
-            where s.turn = 0 and r.uid is distinct from s.uid;
+            where s.turn = 0 and (r.uid is distinct from s.uid or s.uid <> all (stored));
           plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
           if part_spans is not null then
             raise exception 'the uid of % is taken', part_spans using errcode = '23505';
@@ -787,7 +789,8 @@ begin
   return next;
 end $f$;
 
--- Re-opens failed runs, deepest first, all or none: each still failed with the attempt that was seen.
+-- Re-opens failed runs, deepest first, all or none: each still failed with the attempt that was seen. A deadline that has
+-- passed is dropped: it would end the run again at once.
 create function @schema@.reopen_v1(
   r_uid uuid[], r_attempt int[], r_due boolean[], e_at float8[], e_kind text[], e_occurrence int[], e_attempt int[], e_name text, e_meta text, e_payload text
 ) returns boolean
@@ -812,7 +815,8 @@ begin
         e (uid, at, kind, occurrence, attempt, name, meta, payload)
       cross join lateral (select r.seq, r.epoch from runs r where r.uid = e.uid limit 1) r;
   update runs r set seq = r.seq + 1, attempt = r.attempt + 1, crashes = 0, status = 'waiting', reason = case when c.due then null else 'child' end,
-      finished_at = null, updated_at = now_at, due_at = case when c.due then now_at end
+      finished_at = null, updated_at = now_at, due_at = case when c.due then now_at end,
+      deadline_at = case when r.deadline_at <= now_at then null else r.deadline_at end
     from unnest(r_uid, r_due) c (uid, due) where r.uid = c.uid;
   return true;
 end $f$;

@@ -17,7 +17,13 @@ import type {
 import { type MessageId, type RunId, type Uid, uuidv7, type WorkerId } from '../../src/model/ids.js'
 import type { Entry, Message, NewEntry, NewMessage } from '../../src/model/run.js'
 
-export const newUid = (): Uid => uuidv7(Date.now(), randomBytes(10)) as Uid
+let lastUidAt = 0
+/** Each later than the one before, also within one millisecond: lists are in this order. */
+export function newUid(): Uid {
+  lastUidAt = Math.max(lastUidAt + 1, Date.now())
+  return uuidv7(lastUidAt, randomBytes(10)) as Uid
+}
+
 export const newId = (prefix = 'run'): RunId =>
   `${prefix}-${randomBytes(5).toString('hex')}` as RunId
 

@@ -57,14 +57,14 @@ export function mailContract(on: Case): void {
       for (const options of [PLAIN, RESENT]) {
         const { answers } = await store.commit(by, [same, same], options)
         expect(answers).toMatchObject([
-          { kind: 'done', messageNo: 2, inbox: 2 },
-          { kind: 'done', messageNo: 2, inbox: 2 },
+          { kind: 'done', messageNo: 2, inbox: 2, repeated: true },
+          { kind: 'done', messageNo: 2, inbox: 2, repeated: true },
         ])
       }
       expect(await mailOf(store, fenceOf(run, by))).toHaveLength(2)
       const other = await ownedRun(store, by)
       const [elsewhere] = await commit(store, by, signal(other, { id: first.message.id }))
-      expect(elsewhere).toMatchObject({ kind: 'done', messageNo: 1 })
+      expect(elsewhere).toMatchObject({ kind: 'done', messageNo: 1, repeated: false })
     },
   )
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store, Worker } from '../../src/kernel/store.js'
+import type { Store } from '../../src/kernel/store.js'
 import { CRASHES_MAX, CRASHES_SUSPECT } from '../../src/model/limits.js'
 import type { EntryKind } from '../../src/model/run.js'
 import {
@@ -9,12 +9,10 @@ import {
   ended,
   entry,
   fenceOf,
-  historyOf,
   kinds,
   mailOf,
   newRun,
   ownedRun,
-  PLAIN,
   park,
   parked,
   parkedRun,
@@ -355,36 +353,6 @@ export function ownershipContract(on: Case): void {
     await store.delivered(reaped.inheritedIds)
   })
 
-  on('reopen re-opens the whole chain or nothing', async ({ store }) => {
-    const by = worker()
-    const [parent, kid] = [await failed(store, by), await failed(store, by)]
-    const reopened = entry({ kind: 'run.reopened', name: '', occurrence: 0, attempt: 0 })
-    const chain = (attempt: number) => [
-      { uid: kid.uid, attempt: 1, entry: reopened, due: true },
-      { uid: parent.uid, attempt, entry: reopened, due: false },
-    ]
-    expect(await store.reopen(chain(2))).toBe('changed')
-    expect(await viewOf(store, kid)).toMatchObject({ status: 'failed', attempt: 1, seq: 2 })
-    expect(await store.reopen(chain(1))).toBe('done')
-    expect(await viewOf(store, kid)).toMatchObject({
-      status: 'waiting',
-      attempt: 2,
-      seq: 3,
-      crashes: 0,
-      finishedAt: null,
-      end: null,
-    })
-    expect(await viewOf(store, parent)).toMatchObject({
-      status: 'waiting',
-      reason: 'child',
-      attempt: 2,
-      dueAt: null,
-    })
-    expect((await historyOf(store, parent)).at(-1)).toEqual({ ...reopened, seq: 3 })
-    expect(await store.reopen(chain(1))).toBe('changed')
-    expect(await claimAll(store, by)).toMatchObject([{ uid: kid.uid, attempt: 2, seq: 3 }])
-  })
-
   on('a message that came between claim and load is loaded', async ({ store }) => {
     const by = worker()
     const run = await parkedRun(store, by)
@@ -415,10 +383,4 @@ async function crashed(store: Store, times: number) {
     if (crashes === times) return run
     expect((await store.claim(worker(), 100, 100)).claimed.map(({ uid }) => uid)).toContain(run.uid)
   }
-}
-
-async function failed(store: Store, by: Worker) {
-  const run = await ownedRun(store, by)
-  await store.commit(by, [ended(fenceOf(run, by), { status: 'failed' })], PLAIN)
-  return run
 }

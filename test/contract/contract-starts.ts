@@ -109,12 +109,19 @@ export function startContract(on: Case): void {
     expect((await viewOf(store, b.run)).uid).toBe(b.run.uid)
   })
 
-  on('[X05] sent again is answered done and changes nothing', async ({ store }) => {
+  on('[X05] sent again is answered done as repeated and changes nothing', async ({ store }) => {
     const by = worker()
     const batch = [claimedStart(), start()]
     const first = await store.commit(by, batch, PLAIN)
     const second = await store.commit(by, batch, RESENT)
-    expect(second.answers).toEqual(first.answers)
+    expect(second.answers).toEqual(first.answers.map((a) => ({ ...a, repeated: true })))
+    const mixed = await store.commit(by, [start(), ...batch, start()], RESENT)
+    expect(mixed.answers.map((a) => a.kind === 'done' && a.repeated)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
     for (const { run } of batch) expect(await historyOf(store, run)).toHaveLength(1)
   })
 

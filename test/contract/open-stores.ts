@@ -1,8 +1,8 @@
 // The stores of the contract tests, on the databases of this test run. The only file here that knows how a server
 // or an embedded database comes to be.
 
-import { PGlite } from '@electric-sql/pglite'
-import { type Driver, DriverError, type Lane, type Row } from '../../src/store/driver.js'
+import type { Driver, Lane } from '../../src/store/driver.js'
+import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openMemoryStore } from '../../src/store/memory.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
@@ -47,12 +47,17 @@ export async function openPostgres(
   }
 }
 
-/** All of one file share one embedded database. */
+/** All of one file share one embedded database, which ends with its process. */
 export function openPglite(): OpenStore {
-  let shared: Promise<PGlite> | null = null
+  let shared: Promise<Driver> | null = null
   return async (options = {}) => {
-    shared ??= PGlite.create('memory://')
-    const driver = pgliteDriver(await shared)
+    shared ??= openEmbedded({
+      directory: null,
+      production: false,
+      allowInProduction: false,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    })
+    const driver = await shared
     const schema = freshSchema()
     const store = await openSqlStore({ driver, schema, ...options })
     return {
@@ -84,43 +89,5 @@ function clockOf(driver: Driver, schema: string): (ms: number) => Promise<void> 
       `create or replace function ${schema}.clock_v1() returns timestamptz language sql volatile as $f$
          select date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' * ${offset} $f$`,
     )
-  }
-}
-
-/** Enough of a driver for the contract; the product's own is src/store/driver-embedded. */
-function pgliteDriver(db: PGlite): Driver {
-  const wrapped = async <T>(call: Promise<T>): Promise<T> => {
-    try {
-      return await call
-    } catch (error) {
-      const code = String((error as { code?: unknown }).code ?? '08006')
-      throw new DriverError((error as Error).message, code, code.startsWith('08'))
-    }
-  }
-  return {
-    kind: 'embedded',
-    description: 'memory://',
-    query: async (_lane, sql, params) => (await wrapped(db.query<Row>(sql, [...params]))).rows,
-    script: async (sql) => {
-      await wrapped(db.transaction((tx) => tx.exec(sql)))
-    },
-    async begin() {
-      await db.exec('begin')
-      return {
-        async query(sql, params = []) {
-          const { rows, affectedRows } = await db.query<Record<string, unknown>>(sql, [...params])
-          return { rows, rowCount: affectedRows ?? null }
-        },
-        commit: async () => {
-          await db.exec('commit')
-        },
-        rollback: async () => {
-          await db.exec('rollback')
-        },
-      }
-    },
-    notify() {},
-    listen: async () => async () => {},
-    close: async () => {},
   }
 }

@@ -7,6 +7,7 @@ import { batchContract } from './contract-batches.js'
 import { mailContract } from './contract-mail.js'
 import { ownershipContract } from './contract-ownership.js'
 import { readingContract } from './contract-reading.js'
+import { reopenContract } from './contract-reopen.js'
 import { startContract } from './contract-starts.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
+    describe('reopen', () => reopenContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))
   })

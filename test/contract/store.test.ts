@@ -1,6 +1,6 @@
 // One contract, every store.
 
-import { describeOn, openPglite, openPostgres, urlOf } from './open-stores.js'
+import { describeOn, openMemory, openPglite, openPostgres, urlOf } from './open-stores.js'
 import { storeContract } from './store-contract.js'
 
 describeOn(['postgres15', 'postgres18'], 'SQL', (database) => {
@@ -9,5 +9,4 @@ describeOn(['postgres15', 'postgres18'], 'SQL', (database) => {
 
 describeOn(['pglite'], 'SQL', () => storeContract('pglite', openPglite()))
 
-// The store in memory joins here, when it holds (openMemory is in open-stores.ts):
-// describeOn(['memory'], 'maps', () => storeContract('memory', openMemory))
+describeOn(['memory'], 'maps', () => storeContract('memory', openMemory))

@@ -12,6 +12,7 @@ import type {
   Worker,
 } from '../../src/kernel/store.js'
 import { StoreRefused, StoreUnavailable } from '../../src/kernel/store.js'
+import type { WorkerId } from '../../src/model/ids.js'
 import type { MemoryStore } from '../../src/store/memory.js'
 import type { Faults } from './options.js'
 import { POISON } from './programs.js'
@@ -43,6 +44,8 @@ export class FaultyStore implements Store {
   readonly transactions = new Set<StepTransaction>()
   private readonly world: Witness
   private readonly life: Life
+  private joined: WorkerId | null = null
+  private isReapUnanswered = false
 
   constructor(world: Witness, life: Life) {
     this.world = world
@@ -136,8 +139,10 @@ export class FaultyStore implements Store {
     return this.call('resolve', () => this.world.memory.resolve(fence, lastSeq))
   }
 
-  join(by: Worker) {
-    return this.change('join', by, () => this.world.memory.join(by))
+  async join(by: Worker) {
+    const joined = await this.change('join', by, () => this.world.memory.join(by))
+    this.joined = by.id
+    return joined
   }
 
   beat(by: Worker) {
@@ -148,8 +153,13 @@ export class FaultyStore implements Store {
     return this.change('leave', by, () => this.world.memory.leave(by))
   }
 
-  reap(unmoved: Parameters<Store['reap']>[0]) {
-    return this.change('reap', null, () => this.world.memory.reap(unmoved, true))
+  async reap(unmoved: Parameters<Store['reap']>[0]) {
+    const { joined, isReapUnanswered } = this
+    this.isReapUnanswered = true
+    const reap = () => this.world.memory.reapFor(joined, isReapUnanswered, unmoved)
+    const reaped = await this.change('reap', null, reap)
+    this.isReapUnanswered = false
+    return reaped
   }
 
   reopen(chain: Parameters<Store['reopen']>[0]) {
