@@ -69,7 +69,7 @@ export function effectOf(result: unknown, step: Executed): Effect {
   }
 }
 
-/** The code has run and gave back what cannot be kept. Running it again would do it again (A11). */
+/** The code has run and gave back what cannot be kept. Running it again would do it again. */
 function unstorable(error: unknown, step: Executed): Failure {
   const told = PerdureError.is(error, 'VALUE_UNSTORABLE', 'VALUE_TOO_LARGE')
     ? new PerdureError(

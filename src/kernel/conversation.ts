@@ -3,7 +3,7 @@
 // Owns:      the body's promise, what it has asked since the last answer, and its recorded history.
 // Talks to:  the body (through turn.ts); its frame, which makes the answers.
 //
-// Invariants (PROTOCOL S1-10)
+// Invariants
 //   O1. Answers are given one at a time; after each the body is let be until it is quiet, live and on replay alike.
 //   O4. While the history is not at its end only recorded answers are given, and nothing is asked of the frame.
 

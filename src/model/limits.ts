@@ -18,7 +18,7 @@ export const ERROR_FIELDS_BYTES_MAX = 16 * 1024
 /** Causes below an error: a longer chain is a loop that makes new errors. */
 export const ERROR_CAUSES_MAX = 8
 
-/** Deltas in one commit call, and their bytes: beyond this a batch only gets slower (SCHEMA 9). */
+/** Deltas in one commit call, and their bytes: beyond this a batch only gets slower. */
 export const BATCH_DELTAS_MAX = 500
 export const BATCH_BYTES_MAX = 1024 * 1024
 /** Connections for commits. Four gain 5 % at twice the latency on two cores. */

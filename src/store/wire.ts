@@ -1,5 +1,5 @@
 // What crosses the wire: arrays of numbers, uuids and our own words as '{…}', arrays of texts packed into one text
-// (texts_v1 in SQL). Driver arrays of text cost up to a hundred times as much (SCHEMA 9).
+// (texts_v1 in SQL). Driver arrays of text cost up to a hundred times as much.
 
 import { StoreRefused } from '../kernel/store.js'
 import type { EntryMeta } from '../model/run.js'

@@ -1,4 +1,4 @@
-// The kernel's statements in every state of the planner's statistics that has ever made one slow (SCHEMA 11), judged
+// The kernel's statements in every state of the planner's statistics that has ever made one slow, judged
 // by the rows they touch, never by time. Autovacuum is off, so a state stays what it is.
 
 import { expect } from 'vitest'

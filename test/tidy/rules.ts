@@ -179,7 +179,7 @@ function impurityAt(node: ts.Node, file: ts.SourceFile): string | null {
   return isName ? null : node.text
 }
 
-/** Each with the word of DESIGN 1 that says it. */
+/** Each with the word of the glossary that says it. */
 const BANNED_WORDS: readonly { readonly pattern: RegExp; readonly say: string }[] = [
   { pattern: /\b[Jj]obs?\b|\bjob(?=[A-Z_])/g, say: 'run, or task' },
   { pattern: /\bworkflow[ _-]?instances?\b|\binstance_?Id\b/gi, say: 'run' },

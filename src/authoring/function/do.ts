@@ -87,7 +87,7 @@ function named({ around }: Context, what: unknown, where: string): Made | string
   })
 }
 
-/** wf.do('Ping', ping, { retries: 3 }) would pass the options as an input that nobody reads (A10). */
+/** wf.do('Ping', ping, { retries: 3 }) would pass the options as an input that nobody reads. */
 function refuseOptionsAsInput(made: Made, input: unknown, where: string): void {
   const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
   if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return

@@ -1,4 +1,4 @@
-// Making a data directory: in a process of its own, because initdb keeps half a gigabyte (SCHEMA, trap 9), and
+// Making a data directory: in a process of its own, because initdb keeps half a gigabyte, and
 // under another name until it is whole, because a half-made one cannot be told from a whole one.
 // The caller holds the lock of the directory.
 
@@ -15,7 +15,7 @@ import { databaseVersion, embeddedFailed } from '../../model/errors.js'
 /** What the pinned PGlite contains. It cannot be asked before a directory is open. */
 export const POSTGRES_MAJOR = 18
 
-/** 16 MB instead of 128: half the memory at the same speed (SCHEMA 10). The option replaces the defaults. */
+/** 16 MB instead of 128: half the memory at the same speed. The option replaces the defaults. */
 export const START_PARAMS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB']
 
 const CLUSTER = 'postgres'
