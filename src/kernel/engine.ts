@@ -120,13 +120,13 @@ class KernelHost implements Kernel {
   }
 
   private async shut(): Promise<void> {
-    const { worker } = this.host.lease
-    const { ports } = this.host.options
+    const { lease, options } = this.host
+    const { ports } = options
     ports.fault('close.before')
     await this.host.close()
     try {
       ports.fault('leave.before')
-      await this.store.leave(worker)
+      await this.store.leave(lease.worker)
       ports.fault('leave.after')
     } catch {
       // The database is away: the lease will run out by itself.

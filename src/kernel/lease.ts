@@ -110,6 +110,8 @@ export class Lease {
     if (this.closed) return
     this.deps.heard(now)
     if (!alive) return this.reborn()
+    // Doubt may have come while the answer was awaited: what was held back then is waiting for `certain`.
+    this.notice()
     this.lastBeat = sentAt
     const wasInDoubt = this.doubtful
     this.doubtful = false

@@ -108,6 +108,40 @@ describe.skipIf(!server)('a connection that is cut', () => {
     expect(counters['transaction.resolved']).toBeGreaterThanOrEqual(3)
   })
 
+  test('[X05] whose answers to a start and to a claim are lost gives the runs to the worker all the same, once', async () => {
+    await using calm = await serverWorld({ url })
+    const { normal } = await undisturbed(calm)
+    await using world = await serverWorld({ url, leaseMs: 5_000 })
+    const proxy = await openProxy(url)
+    try {
+      const victim = world.spawn({ database: proxy.url })
+      const caller = world.spawn({ worker: false })
+      for (const one of [victim, caller]) await one.hear(({ open }) => open)
+      // Started here, and the answer is waited for in vain: adopted, executed, and only then sent again.
+      const [silent] = world.newRuns('chain')
+      if (!silent) throw new Error('no run')
+      proxy.cut('mute batch')
+      victim.tell({ runs: [silent] })
+      for (let i = 0; i < 6; i += 1) {
+        const runs = world.newRuns('chain', 'queued')
+        await sleep(500)
+        proxy.cut('after claim')
+        caller.tell({ runs })
+        for (const { id } of runs) expect(await statusOf([caller], id)).toBe('completed')
+      }
+      expect(await statusOf([victim], silent.id)).toBe('completed')
+      await sleep(1_000)
+      for (const one of [victim, caller]) one.tell({ close: true })
+      for (const one of [victim, caller]) expect((await one.ended).code).toBe(0)
+    } finally {
+      await proxy.close()
+    }
+    expect(await verdict(world, normal)).toEqual([])
+    const counters = world.counters()
+    expect(counters['worker.adopted']).toBeGreaterThanOrEqual(2)
+    expect(counters['commit.resent']).toBeGreaterThanOrEqual(1)
+  })
+
   test('[X04] by silence, for longer than an answer is waited for, costs a worker its lease and no run its end', async () => {
     await using calm = await serverWorld({ url })
     const { normal } = await undisturbed(calm)

@@ -1,4 +1,4 @@
-export type Cut = `${'before' | 'after'} ${'commit' | 'batch' | 'claim'}`
+export type Cut = `${'before' | 'after' | 'mute'} ${'commit' | 'batch' | 'claim'}`
 
 export interface Proxy {
   readonly url: string

@@ -1,6 +1,6 @@
 // A TCP proxy on 127.0.0.1 between a victim and PostgreSQL that knows the wire protocol well enough to cut the
 // connection at a commit: before the message reaches the server, or after the server has answered and before the
-// answer is passed on. It can also become a black hole: everything stays connected and nothing arrives.
+// answer is passed on; or (mute) the answer never comes and nothing is closed. It can also become a black hole: everything stays connected and nothing arrives.
 //
 // Frontend messages: one letter, then a length; only the first of a connection (start-up) has no letter.
 
@@ -16,7 +16,7 @@ const IS = {
 }
 
 /**
- * `cut`: '<before|after> <commit|batch|claim>'; `times`: how often (default 1), `skip`: how many pass first.
+ * `cut`: '<before|after|mute> <commit|batch|claim>'; `times`: how often (default 1), `skip`: how many pass first.
  */
 export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } = {}) {
   const target = new URL(serverUrl)
@@ -68,6 +68,7 @@ function pass(client, upstream, state) {
   const reader = makeReader()
   /** The answer to this connection's marked message is not passed on. */
   let isDeaf = false
+  let isMute = false
   client.on('data', (chunk) => {
     for (const message of reader(chunk)) {
       const when = isDeaf ? null : cutAt(state, message)
@@ -75,14 +76,15 @@ function pass(client, upstream, state) {
         client.destroy()
         return
       }
-      if (when === 'after') isDeaf = true
+      if (when === 'after' || when === 'mute') isDeaf = true
+      if (when === 'mute') isMute = true
       upstream.write(message.bytes)
     }
   })
   upstream.on('data', (chunk) => {
     if (!isDeaf) return void client.write(chunk)
     // ReadyForQuery ends the answer: what was asked has been done.
-    if (endsWithReady(chunk)) client.destroy()
+    if (!isMute && endsWithReady(chunk)) client.destroy()
   })
 }
 

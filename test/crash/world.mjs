@@ -40,7 +40,7 @@ export async function serverWorld({ url, leaseMs = 2_000 }) {
 }
 
 /** A directory of its own. Copied from one that was made before, because making one takes seconds. */
-export async function embeddedWorld({ leaseMs = 1_500 } = {}) {
+export async function embeddedWorld({ leaseMs = 10_000 } = {}) {
   const name = `w_${randomBytes(5).toString('hex')}`
   const folder = fs.mkdtempSync(join(tmpdir(), 'perdure-crash-'))
   const directory = join(folder, 'data')
