@@ -309,7 +309,12 @@ function isReady(dataDir, pid) {
 
 function childrenOf(pid) {
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    // Without a child the text is empty, and 0 would be our own process group.
+    return children
+      .split(' ')
+      .map(Number)
+      .filter((child) => child > 1)
   } catch {
     return [] // no /proc: the backends end by themselves when they miss their parent
   }
