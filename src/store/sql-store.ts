@@ -57,6 +57,8 @@ export interface SqlStoreOptions {
 const FEED_KEEP_MS = 24 * 60 * 60 * 1000
 /** free_v1 gives back a thousand runs per call. */
 const FREED_PER_CALL = 1_000
+/** reap_v1 hands on so many rows of the feed per call. */
+const INHERITED_PER_CALL = 50
 const LEAVE_TRIES_MAX = 200
 
 /** Checks the server, migrates, and gives the store. Closing the store closes the driver. */
@@ -176,12 +178,15 @@ class SqlStore implements Store {
     const again = this.isReapUnanswered
     const heir = inherit ? this.joined : null
     this.isReapUnanswered = true
-    for (let freed = FREED_PER_CALL; freed >= FREED_PER_CALL; ) {
+    for (let isMore = true; isMore; ) {
       const row = onlyRow(await this.write(this.sql.reap, [ids, beats, heir, again, FEED_KEEP_MS]))
-      freed = numberOf(row, 'freed')
+      const freed = numberOf(row, 'freed')
+      const heard = words(row.inherited).map(Number)
+      // Asked again after a lost answer it names the same events every time: those are enough for one call.
+      isMore = freed >= FREED_PER_CALL || (heard.length >= INHERITED_PER_CALL && !again)
       result.freed += freed
       result.dead.push(...(words(row.dead) as WorkerId[]))
-      result.inheritedIds.push(...words(row.inherited).map(Number))
+      result.inheritedIds.push(...heard)
       result.workers = words(row.workers).map((pair) => {
         const [id, beat] = pair.split(':')
         return { id: id as WorkerId, beat: Number(beat) }

@@ -168,7 +168,8 @@ export class World implements Witness {
 
   pause(process: Process, ms: number): void {
     this.scheduler.note(`${process.life.name} pauses for ${ms}`)
-    process.life.heldUntil = this.scheduler.now + ms
+    // A second pause never shortens the first.
+    process.life.heldUntil = Math.max(process.life.heldUntil, this.scheduler.now + ms)
   }
 
   /** Gracefully; another process takes its place. */
@@ -188,9 +189,6 @@ export class World implements Witness {
   heal(): void {
     this.healed = true
     this.awayUntil = 0
-    for (const process of this.processes) {
-      if (process.life.heldUntil > this.scheduler.now) process.life.heldUntil = this.scheduler.now
-    }
     for (const process of this.open) this.completeCode(process)
   }
 
