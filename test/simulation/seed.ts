@@ -36,6 +36,9 @@ export async function runSeed(seed: number, switches: Switches = {}): Promise<Ve
   clients.plan()
   planFaults(world)
   await scheduler.run(options.chaosMs, () => false, EVENTS_MAX)
+  // Who is paused comes back before it is judged.
+  const held = world.processes.map(({ life }) => life.heldUntil)
+  await scheduler.run(Math.max(scheduler.now, ...held), () => false, EVENTS_MAX)
   world.heal()
   await settle(world, clients)
   return {
