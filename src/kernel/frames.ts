@@ -6,7 +6,7 @@
 //   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first.
 
 import type { RunId, Uid } from '../model/ids.js'
-import { FRAME_BYTES_MAX } from '../model/limits.js'
+import { CRASHES_SUSPECT, FRAME_BYTES_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
@@ -43,6 +43,8 @@ export class Frames {
   get suspects(): number {
     let count = 0
     for (const frame of this.active.values()) if (frame.suspect) count += 1
+    // One that is being loaded is as good as running: a second would share its fate.
+    for (const { crashes } of this.loading.values()) if (crashes >= CRASHES_SUSPECT) count += 1
     return count
   }
 
