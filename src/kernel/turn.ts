@@ -72,28 +72,28 @@ function newAsk(
   switch (question.kind) {
     case 'step': {
       const { order } = question
-      // biome-ignore format: one line
+      // biome-ignore format: the five literals read as a table
       return { kind: 'step', name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, running: null, startedAt: 0 }
     }
     case 'timer': {
       const dueAt = instantOf(question.due, askedAt)
-      // biome-ignore format: one line
+      // biome-ignore format: the five literals read as a table
       return { kind: 'timer', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
       const { names, until } = question.wish
       const dueAt = until && instantOf(until, askedAt)
-      // biome-ignore format: one line
+      // biome-ignore format: the five literals read as a table
       return { kind: 'wait', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, dueAt }
     }
     case 'child': {
       const { order } = question
-      // biome-ignore format: one line
+      // biome-ignore format: the five literals read as a table
       return { kind: 'child', name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, uid: null }
     }
     case 'record': {
       const { effect } = question
-      // biome-ignore format: one line
+      // biome-ignore format: the five literals read as a table
       return { kind: 'record', name, occurrence, target: RECORD, askedAt, afterSeq, journaled, answer, fail, effect }
     }
   }
