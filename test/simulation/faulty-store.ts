@@ -42,6 +42,8 @@ export class FaultyStore implements Store {
   readonly read: RunReader
   /** Transactions that were opened and neither closed nor rolled back. */
   readonly transactions = new Set<StepTransaction>()
+  /** When the calls were made that are not answered yet. */
+  private readonly askedAt = new Set<{ readonly at: number }>()
   private readonly world: Witness
   private readonly life: Life
   private joined: WorkerId | null = null
@@ -153,10 +155,11 @@ export class FaultyStore implements Store {
     return this.change('leave', by, () => this.world.memory.leave(by))
   }
 
-  async reap(unmoved: Parameters<Store['reap']>[0]) {
-    const { joined, isReapUnanswered } = this
+  async reap(unmoved: Parameters<Store['reap']>[0], inherit: boolean) {
+    const { isReapUnanswered } = this
+    const heir = inherit ? this.joined : null
     this.isReapUnanswered = true
-    const reap = () => this.world.memory.reapFor(joined, isReapUnanswered, unmoved)
+    const reap = () => this.world.memory.reapFor(heir, isReapUnanswered, unmoved)
     const reaped = await this.change('reap', null, reap)
     this.isReapUnanswered = false
     return reaped
@@ -175,6 +178,12 @@ export class FaultyStore implements Store {
   }
 
   async close(): Promise<void> {}
+
+  /** A call that was made by then has not been answered. */
+  awaits(by: number): boolean {
+    for (const { at } of this.askedAt) if (at <= by) return true
+    return false
+  }
 
   private change<T>(
     method: string,
@@ -199,9 +208,14 @@ export class FaultyStore implements Store {
     const faults = world.faults()
     const delay = (): number =>
       rng.chance(faults.slow) ? rng.pick([50, 400, 2_500]) : rng.chance(0.5) ? 0 : rng.int(4)
+    const asked = { at: scheduler.now }
+    this.askedAt.add(asked)
     return new Promise<T>((resolve, reject) => {
       const answer = (how: string, tell: () => void): void =>
-        void scheduler.after(life, delay(), `${label} → ${how}`, tell)
+        void scheduler.after(life, delay(), `${label} → ${how}`, () => {
+          this.askedAt.delete(asked)
+          tell()
+        })
       const lost = (): void => answer('lost', () => reject(new StoreUnavailable('simulated')))
       // What is under way when its process dies still reaches the database, or not.
       scheduler.after(null, delay(), `${life.name} ${label}`, () => {

@@ -84,6 +84,11 @@ function hasDead(world: World): boolean {
   return false
 }
 
+/** What a living process asked before the healing is not answered: the answer may bear what it has inherited. */
+function hasUnanswered(world: World, healedAt: number): boolean {
+  return world.processes.some(({ life, store }) => life.alive && store.awaits(healedAt))
+}
+
 /** Without faults every run comes to its end (32), and then all the rest must hold. */
 async function settle(world: World, clients: Clients): Promise<void> {
   const { scheduler } = world
@@ -91,12 +96,14 @@ async function settle(world: World, clients: Clients): Promise<void> {
     for (const row of world.memory.runs.values()) if (!isFinal(row.status)) return false
     return true
   }
-  const until = scheduler.now + HEAL_MS
+  const healedAt = scheduler.now
+  const until = healedAt + HEAL_MS
+  const isUnsaid = (): boolean => hasDead(world) || hasUnanswered(world, healedAt)
   await scheduler.run(scheduler.now + 200, () => false, EVENTS_MAX)
   while (!scheduler.failure) {
     if (isOver()) {
       // Leases of the dead run out, and what they had to say is inherited; a start that was late may still come.
-      await scheduler.run(until, () => !hasDead(world), EVENTS_MAX)
+      await scheduler.run(until, () => !isUnsaid(), EVENTS_MAX)
       await scheduler.run(scheduler.now + 2_000, () => false, EVENTS_MAX)
       if (isOver()) break
     }
