@@ -158,10 +158,10 @@ export class FaultyStore implements Store {
   async reap(unmoved: Parameters<Store['reap']>[0], inherit: boolean) {
     const { isReapUnanswered } = this
     const heir = inherit ? this.joined : null
-    this.isReapUnanswered = true
+    if (inherit) this.isReapUnanswered = true
     const reap = () => this.world.memory.reapFor(heir, isReapUnanswered, unmoved)
     const reaped = await this.change('reap', null, reap)
-    this.isReapUnanswered = false
+    if (inherit) this.isReapUnanswered = false
     return reaped
   }
 
