@@ -14,7 +14,7 @@ import type {
 import { StoreRefused, StoreUnavailable } from '../../src/kernel/store.js'
 import type { WorkerId } from '../../src/model/ids.js'
 import type { MemoryStore } from '../../src/store/memory.js'
-import type { Faults } from './options.js'
+import type { Faults, Options } from './options.js'
 import { POISON } from './programs.js'
 import type { Life, Scheduler } from './scheduler.js'
 
@@ -22,6 +22,7 @@ import type { Life, Scheduler } from './scheduler.js'
 export interface Witness {
   readonly scheduler: Scheduler
   readonly memory: MemoryStore
+  readonly options: Options
   faults(): Faults
   /** The database answers nobody until then. */
   readonly awayUntil: number
@@ -71,6 +72,7 @@ export class FaultyStore implements Store {
       `commit ${deltas.map(labelOf).join(' ')}${options.resent ? ' resent' : ''}`,
       async () => this.commitSome(by, deltas, options),
       true,
+      this.world.options.crowdMs,
     )
   }
 
@@ -200,7 +202,12 @@ export class FaultyStore implements Store {
   }
 
   /** A question travels, is carried out, and its answer travels back; each of the three may go wrong. */
-  private call<T>(label: string, apply: () => Promise<T>, mayBeLate = false): Promise<T> {
+  private call<T>(
+    label: string,
+    apply: () => Promise<T>,
+    mayBeLate = false,
+    leastMs = 0,
+  ): Promise<T> {
     const { life, world } = this
     if (!life.alive) return never()
     const { scheduler } = world
@@ -218,7 +225,7 @@ export class FaultyStore implements Store {
         })
       const lost = (): void => answer('lost', () => reject(new StoreUnavailable('simulated')))
       // What is under way when its process dies still reaches the database, or not.
-      scheduler.after(null, delay(), `${life.name} ${label}`, () => {
+      scheduler.after(null, leastMs + delay(), `${life.name} ${label}`, () => {
         if (!life.alive && rng.chance(0.5)) return
         if (scheduler.now < world.awayUntil || rng.chance(faults.notApplied)) return lost()
         if (mayBeLate && rng.chance(faults.late)) {

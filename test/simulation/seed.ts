@@ -3,6 +3,7 @@
 import type { Counters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
+import type { Batches } from './batches.js'
 import { Clients } from './clients.js'
 import { type Options, optionsOf } from './options.js'
 import { replayed } from './replay-check.js'
@@ -16,6 +17,7 @@ export interface Verdict {
   readonly hash: number
   readonly events: number
   readonly counters: Counters
+  readonly batches: Batches
   readonly last: readonly string[]
   readonly runs: number
   readonly codes: ReadonlyMap<string, number>
@@ -48,6 +50,7 @@ export async function runSeed(seed: number, switches: Switches = {}): Promise<Ve
     hash: scheduler.hash,
     events: scheduler.events,
     counters: world.counters,
+    batches: world.batches,
     last: scheduler.last,
     runs: world.memory.runs.size,
     codes: clients.codes,
