@@ -121,7 +121,7 @@ export class Frame implements Answerer, HeldRun {
   }
 
   newMark(id: string): void {
-    this.scribe.mark(id)
+    if (this.active && !this.deaf) this.scribe.mark(id)
   }
 
   recalled(asks: readonly Ask[]): void {
@@ -141,6 +141,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   quiet(asked: readonly Ask[]): void {
+    // Its last delta may have been asked for while the body was speaking: then nobody has got it.
+    if (this.end) return this.deps.submit(this.run.uid)
     for (const ask of asked) {
       this.questions.add(ask)
       this.lookAgain = true
