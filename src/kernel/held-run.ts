@@ -3,7 +3,7 @@
 
 import type { Uid, WorkerId } from '../model/ids.js'
 import type { ChildOrder } from '../model/program.js'
-import type { Entry, Instant, NewEntry, RunFacts } from '../model/run.js'
+import type { Entry, Instant, NewEntry, RunFacts, Stop } from '../model/run.js'
 import type { Ask, StepAsk } from './asks.js'
 import type { AttemptDeps, AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Conversation } from './conversation.js'
@@ -39,6 +39,8 @@ export interface HeldRun {
   readonly questions: Questions
   readonly difference: Difference | null
   readonly handingOver: boolean
+  /** The stop of the row that this run is obeying. */
+  readonly stopSeen: Stop | null
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing: boolean

@@ -99,7 +99,8 @@ function childEnded(ask: ChildAsk, message: Message, now: Instant): Outcome {
   const { no, payload } = message
   const status = message.meta?.status ?? 'failed'
   const attempt = ask.attempts + 1
-  const meta: EntryMeta = { no, status, ...(ask.uid ? { uid: ask.uid } : {}) }
+  const undoable = status === 'completed' && ask.order.undo ? { undoable: true } : {}
+  const meta: EntryMeta = { no, status, ...(ask.uid ? { uid: ask.uid } : {}), ...undoable }
   const base = { ask, kind: 'child.ended' as const, attempt, payload, message }
   if (status === 'failed' && !ask.manual) {
     const errorName = payload === null ? '' : errorRecord(payload).name

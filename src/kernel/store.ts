@@ -201,6 +201,8 @@ export interface TurnDelta {
     readonly message: NewMessage
     readonly claim: boolean
   }[]
+  /** Steps that can be undone and are not; null: as many as before. */
+  readonly undoOpen: number | null
   readonly next: Next
 }
 
@@ -215,6 +217,8 @@ export type Next =
       readonly seen: number
       /** Set with reason `diverged`: the build that found it. */
       readonly divergedBuild: string | null
+      /** It waits although it is to stop: that is how it stops. */
+      readonly stopSeen: Stop | null
     }
   /** Given back without having waited for anything (close, no room): due at once. */
   | { readonly kind: 'release' }
@@ -343,6 +347,8 @@ export interface RunView {
   readonly seq: number
   readonly attempt: number
   readonly crashes: number
+  /** Steps that can be undone and are not. */
+  readonly undoOpen: number
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null

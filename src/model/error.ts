@@ -29,6 +29,7 @@ export const CODES = {
   FOREIGN_AWAIT: { retryable: false },
   HISTORY_TOO_LONG: { retryable: false },
   WORKER_CRASHED: { retryable: true },
+  UNDO_FAILED: { retryable: true },
   LEASE_LOST: { retryable: true },
   MAILBOX_FULL: { retryable: true },
   OUTCOME_UNKNOWN: { retryable: true },

@@ -63,6 +63,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
       errors.workflowTimedOut('o-1', 60_000).message,
       undefined,
     ),
+  UNDO_FAILED: () => errors.undoFailed('o-1', 'undo:charge', 'the bank is closed', ''),
   STEP_TIMED_OUT: () => errors.stepTimedOut('charge', 5_000, 'o-1'),
   WAIT_TIMED_OUT: lateWait,
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),

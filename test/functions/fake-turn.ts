@@ -127,6 +127,9 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
       return script.child ? script.child(order) : given(undefined)
     },
     record: () => Promise.reject(new Error('not used')),
+    scope: () => Promise.reject(new Error('not used')),
+    race: () => Promise.reject(new Error('not used')),
+    loop: () => Promise.reject(new Error('not used')),
     mark: (name) => {
       questions.push({ kind: 'mark', name })
       return true
