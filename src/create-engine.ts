@@ -44,6 +44,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     log,
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
+    errors: settings.errors,
     waiting: new Set(),
     isClosed: () => closed,
   }
@@ -61,8 +62,9 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log): readonly Program[] {
-  const { definitions, valueBytesMax } = settings
-  const around: Surroundings = { log, valueBytesMax, find: (name) => definitions.get(name) }
+  const { definitions, valueBytesMax, errors, tx } = settings
+  const find = (name: string) => definitions.get(name)
+  const around: Surroundings = { log, valueBytesMax, errors, tx, find }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

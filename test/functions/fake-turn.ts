@@ -77,6 +77,8 @@ export function drive(
   const definitions = new Map(known.map((d) => [madeOf(d)?.name, madeOf(d) as Made]))
   const around: Surroundings = {
     log: logInto(logged),
+    errors: new Map(),
+    tx: (client) => client,
     valueBytesMax: 100_000,
     find: (name) => definitions.get(name),
   }

@@ -4,13 +4,19 @@ import { nameInvalid, optionInvalid } from '../../model/errors.js'
 import { isStepName } from '../../model/ids.js'
 import type { Turn } from '../../model/program.js'
 import type { Surroundings } from '../definition.js'
+import type { Executing } from '../nesting.js'
 import type { RunRef } from '../types.js'
 
 export interface Context {
   readonly turn: Turn
   readonly run: RunRef
   readonly around: Surroundings
+  readonly executing: Executing
+  readonly waits: OpenWaits
 }
+
+/** Which names are waited for, and by which wait. */
+export type OpenWaits = Map<string, string>
 
 export function stepName(name: unknown): string {
   if (!isStepName(name)) throw nameInvalid('step', name)

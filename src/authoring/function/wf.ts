@@ -3,14 +3,15 @@
 
 import { optionInvalid, shown } from '../../model/errors.js'
 import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
-import type { Transaction, Turn } from '../../model/program.js'
+import type { Attempt, Due, Transaction, Turn } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { RunFacts } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Surroundings } from '../definition.js'
+import { calledByStep, refuseNested } from '../nesting.js'
 import { readStepOptions } from '../options.js'
-import { answered, decoded, effectOf } from '../recorded.js'
+import { answered, decoded, effectOf, thrown } from '../recorded.js'
 import { runLog, runRef, stepOf } from '../step.js'
 import type { Instant, PgClient, Step, Wf } from '../types.js'
 import { type Context, instantMs, stepName } from './context.js'
@@ -20,10 +21,11 @@ import { waitFor } from './wait.js'
 const NO_REASON = 'cancelled by the workflow itself'
 
 export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
-  const context: Context = { turn, run: runRef(turn.run, version), around }
+  const run = runRef(turn.run, version)
+  const context: Context = { turn, run, around, executing: { count: 0 }, waits: new Map() }
   const generator = lazily(turn.run)
   const verbs = {
-    run: context.run,
+    run,
     log: runLog(around.log, { runId: turn.run.id }, () => turn.replaying),
     get signal() {
       return turn.stopping
@@ -33,9 +35,11 @@ export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
     transaction: (name: unknown, fn: unknown, options?: unknown) =>
       transaction(context, name, fn, options),
     sleep: (name: unknown, duration: Duration) =>
-      answered(turn.sleep(stepName(name), { afterMs: durationMs(duration) })),
-    sleepUntil: (name: unknown, when: Instant) =>
-      answered(turn.sleep(stepName(name), { at: instantMs(when, `sleepUntil("${name}")`) })),
+      sleep(context, `wf.sleep("${name}")`, name, { afterMs: durationMs(duration) }),
+    sleepUntil: (name: unknown, when: Instant) => {
+      const where = `wf.sleepUntil("${name}")`
+      return sleep(context, where, name, { at: instantMs(when, where) })
+    },
     waitFor: (what: unknown, options?: unknown) => waitFor(context, what, options),
     cancel: (reason: unknown = NO_REASON) => turn.stop(reasonText(reason)),
     patched: (id: unknown) => turn.mark(stepName(id)),
@@ -55,38 +59,61 @@ function lazily(run: RunFacts): () => ReturnType<typeof generatorOf> {
   }
 }
 
+function sleep(
+  { turn, around, executing }: Context,
+  where: string,
+  name: unknown,
+  due: Due,
+): Promise<void> {
+  const step = stepName(name)
+  refuseNested(executing, where)
+  return answered(turn.sleep(step, due), around)
+}
+
 function reasonText(reason: unknown): string {
   return typeof reason === 'string' && reason !== '' ? reason : shown(reason)
 }
 
 function transaction(
-  { turn, run, around }: Context,
+  { turn, run, around, executing }: Context,
   name: unknown,
   fn: unknown,
   options: unknown,
 ): Promise<unknown> {
   const step = stepName(name)
   const where = `wf.transaction("${step}")`
+  refuseNested(executing, where)
   if (typeof fn !== 'function') throw optionInvalid('fn', where, fn, 'a function: (tx) => …')
   const { retry, timeoutMs } = readStepOptions(options, where)
   const limitMs = timeoutMs ?? TRANSACTION_MS
   if (limitMs > TRANSACTION_MAX_MS) {
     throw optionInvalid('timeout', where, `${limitMs} ms`, `at most ${TRANSACTION_MAX_MS} ms`)
   }
-  const code = fn as (tx: PgClient, step: Step) => unknown
-  const { valueBytesMax } = around
+  const code = fn as (tx: unknown, step: Step) => unknown
+  const { valueBytesMax, tx } = around
+  const policy = retry ?? NO_RETRY
+  const work = (attempt: Attempt) =>
+    calledByStep(async (sql: Transaction) => {
+      executing.count += 1
+      try {
+        const result = await code(tx(plain(sql)), stepOf(attempt, step, run, around.log))
+        return effectOf(result, { name: step, valueBytesMax, undone: true })
+      } finally {
+        executing.count -= 1
+      }
+    })
   return decoded(
     turn.step(step, {
       label: 'transaction',
-      retry: retry ?? NO_RETRY,
+      retry: policy,
       timeoutMs: limitMs,
-      // What the code throws goes out as it is: the kernel knows a conflict of the database by its code.
+      // The kernel sees what the code throws as it is: it knows a conflict of the database by its code.
       execute: (attempt) =>
-        attempt.transaction(limitMs, async (sql) => {
-          const result = await code(plain(sql), stepOf(attempt, step, run, around.log))
-          return effectOf(result, { name: step, valueBytesMax, undone: true })
+        attempt.transaction(limitMs, work(attempt)).catch((error: unknown) => {
+          throw thrown(error, { name: step, stopOn: policy.stopOn })
         }),
     }),
+    around,
   )
 }
 

@@ -83,7 +83,8 @@ function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown 
       label: 'inline',
       retry: NO_RETRY,
       timeoutMs: null,
-      execute: () => executed(check, { name: '(input)', valueBytesMax, undone: false }),
+      execute: () => executed(check, { name: '(input)', valueBytesMax, undone: false, stopOn: [] }),
     }),
+    around,
   )
 }

@@ -70,7 +70,8 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
           const step = stepOf(attempt, 'run', runRef(turn.run, made.version), around.log)
           const call = async () => made.fn((await inputOf(made, turn)) as never, step)
           const { valueBytesMax } = around
-          return executed(call, { name: made.name, valueBytesMax, undone: false })
+          const { stopOn } = order?.retry ?? made.retry
+          return executed(call, { name: made.name, valueBytesMax, undone: false, stopOn })
         },
       })
     },
