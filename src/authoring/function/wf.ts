@@ -34,10 +34,12 @@ export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
       doStep(context, name, what, rest),
     transaction: (name: unknown, fn: unknown, options?: unknown) =>
       transaction(context, name, fn, options),
-    sleep: (name: unknown, duration: Duration) =>
-      sleep(context, `wf.sleep("${name}")`, name, { afterMs: durationMs(duration) }),
+    sleep: (name: unknown, duration: Duration) => {
+      const where = `wf.sleep("${stepName(name)}")`
+      return sleep(context, where, name, { afterMs: durationMs(duration) })
+    },
     sleepUntil: (name: unknown, when: Instant) => {
-      const where = `wf.sleepUntil("${name}")`
+      const where = `wf.sleepUntil("${stepName(name)}")`
       return sleep(context, where, name, { at: instantMs(when, where) })
     },
     waitFor: (what: unknown, options?: unknown) => waitFor(context, what, options),
