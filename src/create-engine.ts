@@ -2,6 +2,7 @@
 
 import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
+import { throwRecordedAs } from './authoring/recorded.js'
 import type { Definition } from './authoring/types.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
@@ -12,7 +13,6 @@ import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
-import { engineClosed } from './model/errors.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
@@ -45,15 +45,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
     errors: settings.errors,
-    waiting: new Set(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
     closed = true
-    for (const caller of core.waiting) caller.abort(engineClosed())
-    await stateless.close()
-    // It closes the hints and the store too.
-    await kernel.close()
+    // The kernel closes the hints and the store too.
+    await Promise.all([kernel.close(), stateless.close()])
   }
   const client = makeClient(core, null)
   return Object.assign(client, { close, [Symbol.asyncDispose]: close }) as unknown as Engine
@@ -62,9 +59,10 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log): readonly Program[] {
-  const { definitions, valueBytesMax, errors, tx } = settings
+  const { definitions, valueBytesMax, tx } = settings
+  const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
-  const around: Surroundings = { log, valueBytesMax, errors, tx, find }
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

@@ -1,10 +1,10 @@
 // What a definition is at run time, and how one is recognised: by its brand, before anything else is asked.
 
-import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '../model/errors.js'
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
 import type { Definition, PgClient, Schema, Step, Wf, With } from './types.js'
 
@@ -36,8 +36,8 @@ export interface Surroundings {
     (message: string, data?: object) => void
   >
   readonly valueBytesMax: number
-  /** Classes whose errors come back as themselves. */
-  readonly errors: ErrorClasses
+  /** Throws recorded errors, each of the class that the engine knows for it. */
+  readonly throwRecorded: ThrowRecorded
   /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
   tx(client: PgClient): unknown
   /** The definition of that name that this engine has. */

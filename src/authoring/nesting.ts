@@ -4,9 +4,9 @@
 import { stepNested } from '../model/errors.js'
 import { fatal } from '../model/marks.js'
 
-/** How many functions of steps of one run are executing. */
 export interface Executing {
-  count: number
+  /** How many functions of steps of the run are executing. */
+  executing: number
 }
 
 const NAME = 'the function of a step (perdure)'
@@ -17,8 +17,8 @@ export function calledByStep<F extends (...args: never[]) => unknown>(fn: F): F 
   return Object.defineProperty(fn, 'name', { value: NAME })
 }
 
-export function refuseNested(executing: Executing, call: string): void {
-  if (executing.count === 0 || !isInsideStep()) return
+export function refuseNested(run: Executing, call: string): void {
+  if (run.executing === 0 || !isInsideStep()) return
   throw fatal(stepNested(call))
 }
 

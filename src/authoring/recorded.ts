@@ -12,8 +12,12 @@ import { calledByStep, type Executing } from './nesting.js'
 /** Which question a recorded error came from: user code may let it escape, and the kernel wants to know. */
 const failures = new WeakMap<Error, Failure>()
 
+/** Throws what a question was rejected with as user code gets it. */
+export type ThrowRecorded = (reason: unknown) => never
+
 interface Reading {
-  readonly errors: ErrorClasses
+  /** Made once for an engine, and not for every step. */
+  readonly throwRecorded: ThrowRecorded
 }
 
 /** Turns an answer into what user code gets: the decoded value, or the recorded error thrown. */
@@ -25,23 +29,31 @@ export function answered<T, U>(
 ): Promise<U>
 export function answered<T>(
   answer: Promise<T>,
-  { errors }: Reading,
+  around: Reading,
   read?: (value: T) => unknown,
 ): Promise<unknown> {
-  const given = answer.then(read ?? ((value) => value), (reason: unknown) => {
-    throw reason instanceof Failure ? recordedError(reason, errors) : reason
-  })
+  const given = answer.then(read, around.throwRecorded)
   // A forgotten await must not end the process: the failure is in the journal.
-  given.catch(() => {})
+  given.catch(ignore)
   return given
+}
+
+// Not made anew for every step.
+const ignore = (): void => {}
+
+/** Errors of these classes come back as themselves. */
+export function throwRecordedAs(classes: ErrorClasses): ThrowRecorded {
+  return (reason) => {
+    throw reason instanceof Failure ? recordedError(reason, classes) : reason
+  }
 }
 
 export function decoded(answer: Promise<Stored>, around: Reading): Promise<unknown> {
   return answered(answer, around, decode)
 }
 
-function recordedError(failure: Failure, errors: ErrorClasses): Error {
-  const error = decodeError(failure.error, errors)
+function recordedError(failure: Failure, classes: ErrorClasses): Error {
+  const error = decodeError(failure.error, classes)
   failures.set(error, failure)
   return error
 }
@@ -57,33 +69,39 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-export interface Executed {
+interface Kept {
   readonly name: string
   readonly valueBytesMax: number
   /** What the code did is rolled back when its result cannot be kept. */
   readonly undone: boolean
+}
+
+interface Executed extends Kept {
   /** Names of errors that are not retried. */
   readonly stopOn: readonly string[]
-  /** Of its run, where its code could ask something of it. */
-  readonly executing?: Executing
+  /** The run that its code could ask something of; null if it cannot. */
+  readonly run: Executing | null
 }
 
 /** One execution of user code: its result as it is stored, or its failure. */
-export const executed = calledByStep(
-  async (code: () => unknown, step: Executed): Promise<Effect> => {
-    const { executing } = step
-    let result: unknown
-    if (executing) executing.count += 1
-    try {
-      result = await code()
-    } catch (error) {
-      throw thrown(error, step)
-    } finally {
-      if (executing) executing.count -= 1
-    }
-    return effectOf(result, step)
-  },
-)
+export async function executed<G>(
+  code: (given: G) => unknown,
+  given: G,
+  step: Executed,
+): Promise<Effect> {
+  const { run } = step
+  let result: unknown
+  if (run) run.executing += 1
+  try {
+    result = await code(given)
+  } catch (error) {
+    throw thrown(error, step)
+  } finally {
+    if (run) run.executing -= 1
+  }
+  return effectOf(result, step)
+}
+calledByStep(executed)
 
 /** What the code threw, as it is recorded, and what that says about trying it again. */
 export function thrown(error: unknown, step: Pick<Executed, 'name' | 'stopOn'>): Failure {
@@ -102,7 +120,7 @@ function stops(error: unknown, stopOn: readonly string[]): boolean {
   return classNames(error).some((name) => stopOn.includes(name))
 }
 
-export function effectOf(result: unknown, step: Omit<Executed, 'stopOn'>): Effect {
+export function effectOf(result: unknown, step: Kept): Effect {
   try {
     return { value: encode(result, `the result of step "${step.name}"`, step.valueBytesMax) }
   } catch (error) {
@@ -111,7 +129,7 @@ export function effectOf(result: unknown, step: Omit<Executed, 'stopOn'>): Effec
 }
 
 /** The code has run and gave back what cannot be kept. Running it again would do it again. */
-function unstorable(error: unknown, step: Omit<Executed, 'stopOn'>): Failure {
+function unstorable(error: unknown, step: Kept): Failure {
   const told = PerdureError.is(error, 'VALUE_UNSTORABLE', 'VALUE_TOO_LARGE')
     ? new PerdureError(
         error.code,

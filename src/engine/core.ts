@@ -28,8 +28,6 @@ export interface Core {
   readonly definitions: ReadonlyMap<string, Made>
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
-  /** Callers that wait for a result: they must hear when nobody will tell them any more. */
-  readonly waiting: Set<AbortController>
   isClosed(): boolean
 }
 

@@ -49,7 +49,7 @@ const UID = '01a1e11a-7a4e-74ce-981f-2d11f382304b'
 /** A wait whose answer is that nobody has sent anything. */
 function lateWait() {
   const turn = { receive: async () => null }
-  const context = { turn, around: {}, executing: { count: 0 }, waits: new Map() }
+  const context = { turn, around: {}, executing: 0, waits: new Map() }
   return waitFor(context as never, 'approval', { timeout: '24h' })
 }
 

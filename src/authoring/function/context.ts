@@ -5,18 +5,56 @@ import { isStepName } from '../../model/ids.js'
 import type { Turn } from '../../model/program.js'
 import type { Surroundings } from '../definition.js'
 import type { Executing } from '../nesting.js'
-import type { RunRef } from '../types.js'
+import { runLog, runRef } from '../step.js'
+import type { Log, RunRef } from '../types.js'
 
-export interface Context {
+export interface Context extends Executing {
   readonly turn: Turn
   readonly run: RunRef
+  readonly log: Log
   readonly around: Surroundings
-  readonly executing: Executing
   readonly waits: OpenWaits
 }
 
 /** Which names are waited for, and by which wait. */
 export type OpenWaits = Map<string, string>
+
+export function contextOf(turn: Turn, version: string, around: Surroundings): Context {
+  return new ContextOf(turn, version, around)
+}
+
+/** Most runs look at neither `run` nor `log` and wait for nothing: these are made when they are asked for. */
+class ContextOf implements Context {
+  readonly turn: Turn
+  readonly around: Surroundings
+  readonly #version: string
+  #run: RunRef | null = null
+  #log: Log | null = null
+  #waits: OpenWaits | null = null
+  executing = 0
+
+  constructor(turn: Turn, version: string, around: Surroundings) {
+    this.turn = turn
+    this.around = around
+    this.#version = version
+  }
+
+  get run(): RunRef {
+    this.#run ??= runRef(this.turn.run, this.#version)
+    return this.#run
+  }
+
+  get log(): Log {
+    const { turn, around } = this
+    this.#log ??= runLog(around.log, { runId: turn.run.id }, () => turn.replaying)
+    return this.#log
+  }
+
+  get waits(): OpenWaits {
+    this.#waits ??= new Map()
+    return this.#waits
+  }
+}
 
 export function stepName(name: unknown): string {
   if (!isStepName(name)) throw nameInvalid('step', name)

@@ -3,7 +3,9 @@
 import { encode } from '../../model/codec.js'
 import { optionInvalid, PerdureError, shown } from '../../model/errors.js'
 import { DEFINITION_NAME } from '../../model/ids.js'
+import type { Attempt, Effect, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
+import type { RetryPolicy } from '../../model/run.js'
 import {
   isClass,
   type Made,
@@ -27,7 +29,7 @@ export function doStep(
 ): Promise<unknown> {
   const step = stepName(name)
   const where = `wf.do("${step}")`
-  refuseNested(context.executing, where)
+  refuseNested(context, where)
   // The brand first: a definition may be a function or a class too.
   const made = madeOf(what)
   if (made === null && typeof what === 'function' && !isClass(what)) {
@@ -45,23 +47,45 @@ export function doStep(
 }
 
 function inline(
-  { turn, run, around, executing }: Context,
+  context: Context,
   name: string,
   fn: (step: Step) => unknown,
-  { retry, timeoutMs }: StepSettings,
+  settings: StepSettings,
 ): Promise<unknown> {
-  const { valueBytesMax } = around
-  const { stopOn } = retry ?? NO_RETRY
-  const step = { name, valueBytesMax, undone: false, stopOn, executing }
-  return decoded(
-    turn.step(name, {
-      label: 'inline',
-      retry: retry ?? NO_RETRY,
-      timeoutMs,
-      execute: (attempt) => executed(() => fn(stepOf(attempt, name, run, around.log)), step),
-    }),
-    around,
-  )
+  const { turn, around } = context
+  return decoded(turn.step(name, new InlineStep(context, name, fn, settings)), around)
+}
+
+/** One is made for every step of every run: an object with a method costs less than one with a function of its own. */
+class InlineStep implements StepOrder {
+  readonly label = 'inline'
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | null
+  private readonly context: Context
+  private readonly name: string
+  private readonly fn: (step: Step) => unknown
+
+  constructor(
+    context: Context,
+    name: string,
+    fn: (step: Step) => unknown,
+    { retry, timeoutMs }: StepSettings,
+  ) {
+    this.context = context
+    this.name = name
+    this.fn = fn
+    this.retry = retry ?? NO_RETRY
+    this.timeoutMs = timeoutMs
+  }
+
+  execute(attempt: Attempt): Promise<Effect> {
+    const { name, context } = this
+    const { around } = context
+    const { valueBytesMax } = around
+    const { stopOn } = this.retry
+    const step = stepOf(attempt, name, context, around.log)
+    return executed(this.fn, step, { name, valueBytesMax, undone: false, stopOn, run: context })
+  }
 }
 
 function child(

@@ -29,7 +29,7 @@ export function waitFor(context: Context, what: unknown, options: unknown): Prom
   const name = isStepName(title) ? title : (names[0] ?? '')
   const where = `wf.waitFor("${title}")`
   const wait = readWait(options, where)
-  refuseNested(context.executing, where)
+  refuseNested(context, where)
   const close = open(context, names, where)
   const answer = context.turn.receive(name, { names, until: wait.until })
   return answered(answer, context.around, (message) => {
@@ -44,12 +44,11 @@ export function waitFor(context: Context, what: unknown, options: unknown): Prom
  * The oldest wait gets the next signal of its name, also when nobody looks at it any more: the loser of a
  * Promise.race stays open. Gives back how to close it.
  */
-function open({ turn, run, around, waits }: Context, names: readonly string[], where: string) {
+function open({ log, waits }: Context, names: readonly string[], where: string) {
   const older = names.find((name) => waits.has(name))
-  if (older !== undefined && !turn.replaying) {
-    around.log.warn(
+  if (older !== undefined) {
+    log.warn(
       `${where} is asked for while ${waits.get(older)} is still open: the older one takes the next signal "${older}"; use wf.race or waitFor([…])`,
-      { runId: run.id },
     )
   }
   const mine = names.filter((name) => !waits.has(name))

@@ -6,70 +6,97 @@ import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
 import type { Attempt, Due, Transaction, Turn } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
-import type { RunFacts } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Surroundings } from '../definition.js'
 import { calledByStep, refuseNested } from '../nesting.js'
 import { readStepOptions } from '../options.js'
 import { answered, decoded, effectOf, thrown } from '../recorded.js'
-import { runLog, runRef, stepOf } from '../step.js'
-import type { Instant, PgClient, Step, Wf } from '../types.js'
-import { type Context, instantMs, stepName } from './context.js'
+import { stepOf } from '../step.js'
+import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
+import { type Context, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
 import { waitFor } from './wait.js'
 
 const NO_REASON = 'cancelled by the workflow itself'
 
 export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
-  const run = runRef(turn.run, version)
-  const context: Context = { turn, run, around, executing: { count: 0 }, waits: new Map() }
-  const generator = lazily(turn.run)
-  const verbs = {
-    run,
-    log: runLog(around.log, { runId: turn.run.id }, () => turn.replaying),
-    get signal() {
-      return turn.stopping
-    },
-    do: (name: unknown, what: unknown, ...rest: readonly unknown[]) =>
-      doStep(context, name, what, rest),
-    transaction: (name: unknown, fn: unknown, options?: unknown) =>
-      transaction(context, name, fn, options),
-    sleep: (name: unknown, duration: Duration) => {
-      const where = `wf.sleep("${stepName(name)}")`
-      return sleep(context, where, name, { afterMs: durationMs(duration) })
-    },
-    sleepUntil: (name: unknown, when: Instant) => {
-      const where = `wf.sleepUntil("${stepName(name)}")`
-      return sleep(context, where, name, { at: instantMs(when, where) })
-    },
-    waitFor: (what: unknown, options?: unknown) => waitFor(context, what, options),
-    cancel: (reason: unknown = NO_REASON) => turn.stop(reasonText(reason)),
-    patched: (id: unknown) => turn.mark(stepName(id)),
-    now: () => new Date(turn.now()),
-    random: () => generator().fraction(),
-    uuid: () => generator().uuid(),
-  }
-  return verbs as unknown as Wf
+  return new Verbs(contextOf(turn, version, around)) as unknown as Wf
 }
 
-/** Most runs never ask for random. */
-function lazily(run: RunFacts): () => ReturnType<typeof generatorOf> {
-  let made: ReturnType<typeof generatorOf> | undefined
-  return () => {
-    made ??= generatorOf(run.uid)
-    return made
+/** Methods, not functions of its own: one is made for every run and for every replay. */
+class Verbs {
+  readonly #context: Context
+  #generator: ReturnType<typeof generatorOf> | null = null
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  get run(): RunRef {
+    return this.#context.run
+  }
+
+  get log(): Log {
+    return this.#context.log
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.turn.stopping
+  }
+
+  do(name: unknown, what: unknown, ...rest: readonly unknown[]): Promise<unknown> {
+    return doStep(this.#context, name, what, rest)
+  }
+
+  transaction(name: unknown, fn: unknown, options?: unknown): Promise<unknown> {
+    return transaction(this.#context, name, fn, options)
+  }
+
+  sleep(name: unknown, duration: Duration): Promise<void> {
+    const where = `wf.sleep("${stepName(name)}")`
+    return sleep(this.#context, where, name, { afterMs: durationMs(duration) })
+  }
+
+  sleepUntil(name: unknown, when: Instant): Promise<void> {
+    const where = `wf.sleepUntil("${stepName(name)}")`
+    return sleep(this.#context, where, name, { at: instantMs(when, where) })
+  }
+
+  waitFor(what: unknown, options?: unknown): Promise<unknown> {
+    return waitFor(this.#context, what, options)
+  }
+
+  cancel(reason: unknown = NO_REASON): Promise<never> {
+    return this.#context.turn.stop(reasonText(reason))
+  }
+
+  patched(id: unknown): boolean {
+    return this.#context.turn.mark(stepName(id))
+  }
+
+  now(): Date {
+    return new Date(this.#context.turn.now())
+  }
+
+  random(): number {
+    return this.#random().fraction()
+  }
+
+  uuid(): string {
+    return this.#random().uuid()
+  }
+
+  /** Most runs never ask for it. */
+  #random(): ReturnType<typeof generatorOf> {
+    this.#generator ??= generatorOf(this.#context.turn.run.uid)
+    return this.#generator
   }
 }
 
-function sleep(
-  { turn, around, executing }: Context,
-  where: string,
-  name: unknown,
-  due: Due,
-): Promise<void> {
-  const step = stepName(name)
-  refuseNested(executing, where)
-  return answered(turn.sleep(step, due), around)
+function sleep(context: Context, where: string, name: unknown, due: Due): Promise<void> {
+  const { turn, around } = context
+  refuseNested(context, where)
+  return answered(turn.sleep(stepName(name), due), around)
 }
 
 function reasonText(reason: unknown): string {
@@ -77,14 +104,15 @@ function reasonText(reason: unknown): string {
 }
 
 function transaction(
-  { turn, run, around, executing }: Context,
+  context: Context,
   name: unknown,
   fn: unknown,
   options: unknown,
 ): Promise<unknown> {
+  const { turn, around } = context
   const step = stepName(name)
   const where = `wf.transaction("${step}")`
-  refuseNested(executing, where)
+  refuseNested(context, where)
   if (typeof fn !== 'function') throw optionInvalid('fn', where, fn, 'a function: (tx) => …')
   const { retry, timeoutMs } = readStepOptions(options, where)
   const limitMs = timeoutMs ?? TRANSACTION_MS
@@ -96,12 +124,12 @@ function transaction(
   const policy = retry ?? NO_RETRY
   const work = (attempt: Attempt) =>
     calledByStep(async (sql: Transaction) => {
-      executing.count += 1
+      context.executing += 1
       try {
-        const result = await code(tx(plain(sql)), stepOf(attempt, step, run, around.log))
+        const result = await code(tx(plain(sql)), stepOf(attempt, step, context, around.log))
         return effectOf(result, { name: step, valueBytesMax, undone: true })
       } finally {
-        executing.count -= 1
+        context.executing -= 1
       }
     })
   return decoded(

@@ -78,12 +78,13 @@ function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown 
   if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
   const check = () => parse(schema, given, 'INPUT_INVALID', `The input of workflow "${made.name}"`)
   const { valueBytesMax } = around
+  const of = { name: '(input)', valueBytesMax, undone: false, stopOn: [], run: null }
   return decoded(
     turn.step('(input)', {
       label: 'inline',
       retry: NO_RETRY,
       timeoutMs: null,
-      execute: () => executed(check, { name: '(input)', valueBytesMax, undone: false, stopOn: [] }),
+      execute: () => executed(check, undefined, of),
     }),
     around,
   )

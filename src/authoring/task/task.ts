@@ -67,11 +67,13 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
         retry: order?.retry ?? made.retry,
         timeoutMs: order?.timeoutMs ?? made.timeoutMs,
         execute: (attempt) => {
-          const step = stepOf(attempt, 'run', runRef(turn.run, made.version), around.log)
+          const run = runRef(turn.run, made.version)
+          const step = stepOf(attempt, 'run', { run }, around.log)
           const call = async () => made.fn((await inputOf(made, turn)) as never, step)
           const { valueBytesMax } = around
           const { stopOn } = order?.retry ?? made.retry
-          return executed(call, { name: made.name, valueBytesMax, undone: false, stopOn })
+          const of = { name: made.name, valueBytesMax, undone: false, stopOn, run: null }
+          return executed(call, undefined, of)
         },
       })
     },
