@@ -4,13 +4,16 @@ import type {
   Args,
   Definition,
   Dict,
+  ErrorClass,
   Instant,
   Key,
   Log,
   Nothing,
   Opt,
+  PgClient,
   RunRef,
   Target,
+  Tx,
   Types,
   TypesOf,
 } from '../authoring/types.js'
@@ -213,6 +216,10 @@ export type EngineOptions<W> = Opt<{
   workflows: W
   /** false: this process starts, signals and reads, and executes nothing. */
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
+  /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
+  errors: readonly ErrorClass[]
+  /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
+  tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */
   build: string
   maxValueBytes: number

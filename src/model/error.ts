@@ -7,6 +7,7 @@ export const CODES = {
   WORKFLOW_CANCELLED: { retryable: false },
   WORKFLOW_TIMED_OUT: { retryable: false },
   STEP_TIMED_OUT: { retryable: true },
+  STEP_NESTED: { retryable: false },
   WAIT_TIMED_OUT: { retryable: false },
   RUN_NOT_FOUND: { retryable: false },
   RUN_FINISHED: { retryable: false },

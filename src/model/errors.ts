@@ -193,6 +193,11 @@ export const undoFailed = (runId: string, undo: string, why: string, after: stri
     },
   )
 
+export const stepNested = (call: string): PerdureError =>
+  new PerdureError('STEP_NESTED', `${call} was called inside the function of a step.`, {
+    hint: 'call it in the workflow itself, before or after that step; wf.scope(name, fn) holds steps together',
+  })
+
 export const workflowCancelled = (runId: string, reason: string): PerdureError =>
   new PerdureError('WORKFLOW_CANCELLED', reason || `Run ${runId} was cancelled.`, {
     hint: 'a cancelled run stays cancelled; start a new one to do the work after all',
