@@ -7,6 +7,7 @@ export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
 export type {
   Definition,
+  Done,
   InputNotDeclared,
   InputOf,
   Instant,

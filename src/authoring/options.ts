@@ -4,9 +4,10 @@ import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
 import { NO_RETRY } from '../model/retry.js'
 import type { RetryPolicy } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { UndoCode } from './undo.js'
 
 export const RETRY_OPTIONS = ['retry', 'retries', 'retryDelay'] as const
-export const STEP_OPTIONS = [...RETRY_OPTIONS, 'timeout'] as const
+export const STEP_OPTIONS = [...RETRY_OPTIONS, 'timeout', 'undo'] as const
 const RETRY_FIELDS = ['attempts', 'delay', 'backoff', 'maxDelay', 'jitter', 'stopOn'] as const
 const ATTEMPTS_MAX = 1_000_000
 
@@ -16,9 +17,10 @@ export interface StepSettings {
   /** null: not said. */
   readonly retry: RetryPolicy | null
   readonly timeoutMs: number | null
+  readonly undo: UndoCode | null
 }
 
-const NONE: StepSettings = { retry: null, timeoutMs: null }
+const NONE: StepSettings = { retry: null, timeoutMs: null, undo: null }
 
 export function readStepOptions(options: unknown, where: string): StepSettings {
   if (options === undefined) return NONE
@@ -27,7 +29,17 @@ export function readStepOptions(options: unknown, where: string): StepSettings {
   }
   checkOptions(options, where, STEP_OPTIONS)
   const given = options as Given
-  return { retry: readRetry(given, where), timeoutMs: readTimeout(given.timeout, where) }
+  return {
+    retry: readRetry(given, where),
+    timeoutMs: readTimeout(given.timeout, where),
+    undo: readUndo(given.undo, where),
+  }
+}
+
+function readUndo(undo: unknown, where: string): UndoCode | null {
+  if (undo === undefined) return null
+  if (typeof undo === 'function') return undo as UndoCode
+  throw optionInvalid('undo', where, undo, 'a function: (output, step) => …')
 }
 
 export function readTimeout(timeout: unknown, where: string): number | null {

@@ -29,7 +29,6 @@ export type OutOf<S> = S extends Schema<unknown, infer Out> ? Out : unknown
 
 /** Also takes an explicit undefined. */
 export type Opt<T> = { [K in keyof T]?: T[K] | undefined }
-type Fn = (...args: never[]) => unknown
 export type ErrorClass = abstract new (...args: never[]) => Error
 export type Dict<T = unknown> = Record<string, T>
 /** An object of which nothing is known. */
@@ -160,8 +159,12 @@ export interface Step {
   readonly log: Log
 }
 
-export type StepOptions = RetryOptions & Opt<{ timeout: Duration }>
-export type DoArgs<F> = F extends Fn ? [options?: StepOptions] : Args<InputOf<F>, StepOptions>
+/** `undo` runs when the run, or the scope around the step, fails, is cancelled or times out; newest first. */
+export type StepOptions<O = unknown> = RetryOptions &
+  Opt<{ timeout: Duration; undo: (output: O, step: Step) => unknown }>
+export type DoArgs<F> = F extends (...args: never[]) => infer R
+  ? [options?: StepOptions<Awaited<R>>]
+  : Args<InputOf<F>, StepOptions<OutputOf<F>>>
 export type DoResult<F> = F extends (...args: never[]) => infer R ? Awaited<R> : OutputOf<F>
 
 type Until = Duration | Instant
@@ -178,6 +181,16 @@ export type Taken<S, A> = A extends keyof S
   : A extends readonly (infer K extends keyof S)[]
     ? { [P in K]: { readonly name: P; readonly payload: S[P] } }[K]
     : never
+
+export type Race<B> = {
+  [K in keyof B]: B[K] extends (...args: never[]) => infer R
+    ? { readonly winner: K; readonly value: Awaited<R> }
+    : never
+}[keyof B]
+/** What wf.done gives back. */
+export interface Done<R> {
+  readonly '~done': R
+}
 
 /** Plain node-postgres shape, or what createEngine({ tx }) makes of it: say so in Register: { tx: MyTx }. */
 export type Tx = Register extends { tx: infer X } ? X : PgClient
@@ -205,7 +218,7 @@ export interface Wf<T extends Types = Types> {
   transaction<O>(
     name: string,
     fn: (tx: Tx, step: Step) => Result<O>,
-    options?: StepOptions,
+    options?: StepOptions<NoInfer<O>>,
   ): Promise<O>
   sleep(name: string, duration: Duration): Promise<void>
   sleepUntil(name: string, when: Instant): Promise<void>
@@ -217,6 +230,20 @@ export interface Wf<T extends Types = Types> {
     what: A,
     options?: O,
   ): Promise<Waited<Taken<T['signals'], A>, O>>
+  /** Steps that belong together, with one timeout; if it throws, its undos have run before. */
+  scope<O>(
+    name: string,
+    fn: (wf: Wf<T>) => Promise<O>,
+    options?: Opt<{ timeout: Duration }>,
+  ): Promise<O>
+  /** The first branch to settle decides; the others are withdrawn, with their waits, timers and children, and undone. */
+  race<B extends Dict<(wf: Wf<T>) => unknown>>(name: string, branches: B): Promise<Race<B>>
+  /** A loop for years: give back the next state, or wf.done(result). Replay needs only the current round. */
+  loop<S, R = never>(
+    name: string,
+    initial: S,
+    round: (wf: Wf<T> & { done<X>(result: X): Done<X> }, state: S) => Promise<NoInfer<S> | Done<R>>,
+  ): Promise<R>
   /** Ends the run as cancelled, at the call. Write `return wf.cancel(…)`. */
   cancel(reason?: string): Promise<never>
   /** Is this change part of the run's history? New runs: true. */

@@ -61,9 +61,10 @@ export function makeClient(core: Core, confined: string | null): Client {
     },
     cancel: async (id: unknown, reason?: unknown, options?: unknown) => {
       beforeWrite(core, 'cancel')
-      const given = optionsObject(options, 'engine.cancel', ['id', 'workspace'])
+      const given = optionsObject(options, 'engine.cancel', ['id', 'workspace', 'force'])
       const to = addressOf(spaceOf(given, 'cancel'), id)
-      await core.kernel.cancel(to, reasonOf(reason), messageIdOf(given.id))
+      const force = readFlag(given.force, 'force', 'engine.cancel')
+      await core.kernel.cancel(to, reasonOf(reason), messageIdOf(given.id), force)
     },
     retry: async (id: unknown, options?: unknown) => {
       beforeWrite(core, 'retry')
@@ -109,9 +110,13 @@ function within(confined: string | null, options: Given, call: string): string {
 }
 
 function readStateless(options: unknown): boolean {
-  const { stateless = false } = (options ?? {}) as { stateless?: unknown }
-  if (typeof stateless === 'boolean') return stateless
-  throw optionInvalid('stateless', 'engine.run', stateless, 'true or false')
+  const { stateless } = (options ?? {}) as { stateless?: unknown }
+  return readFlag(stateless, 'stateless', 'engine.run')
+}
+
+function readFlag(flag: unknown, option: string, where: string): boolean {
+  if (flag === undefined || typeof flag === 'boolean') return flag ?? false
+  throw optionInvalid(option, where, flag, 'true or false')
 }
 
 function readAttempt(expected: unknown): number | null {

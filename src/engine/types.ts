@@ -182,7 +182,12 @@ export interface Client<W = unknown> {
   /** The typed handle of a run, by its id. Asks nothing of the database. */
   handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
   signal(runId: string, name: string, payload?: unknown, options?: MessageOptions): Promise<void>
-  cancel(runId: string, reason?: string, options?: MessageOptions): Promise<void>
+  /** `force` ends a run without undoing anything, also one whose undos cannot run. */
+  cancel(
+    runId: string,
+    reason?: string,
+    options?: MessageOptions & Opt<{ force: boolean }>,
+  ): Promise<void>
   retry(runId: string, options?: Opt<{ expectedAttempt: number; workspace: string }>): Promise<void>
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>

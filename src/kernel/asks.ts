@@ -3,8 +3,7 @@
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js'
 import type { EntryMeta, Instant, Message, Stored } from '../model/run.js'
-import type { Scope } from './scope.js'
-import type { Undoable } from './undos.js'
+import type { Scope, Scoped } from './scope.js'
 
 /** The target that tells a record from a step where its question has an entry of its own. */
 export const RECORD = 'record'
@@ -17,6 +16,17 @@ export interface Running {
   readonly hasTransaction: boolean
   /** Takes away its right to write. */
   giveUp(reason: Error): void
+}
+
+/** Something that was done and can be undone. */
+export interface Undoable {
+  /** The name of the question that undoes it. */
+  readonly name: string
+  readonly scope: Scoped
+  readonly order: StepOrder
+  isDone: boolean
+  /** The undo under way or ended, for whoever wants it undone too. */
+  undone: Promise<unknown> | null
 }
 
 interface AskBase {

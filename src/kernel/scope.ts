@@ -6,7 +6,10 @@
 //       effect.
 //   W2. A scope that fails has been undone before anybody hears of it.
 
-import type { Scoped } from './undos.js'
+/** Where something was asked. */
+export interface Scoped {
+  readonly parent: Scoped | null
+}
 
 export class Scope implements Scoped {
   readonly parent: Scope | null

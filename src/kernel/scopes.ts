@@ -5,11 +5,30 @@ import { scopeTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Due, Failure, type Round, type Turn } from '../model/program.js'
 import type { Stored } from '../model/run.js'
+import type { Undoable } from './asks.js'
 import { Scope } from './scope.js'
-import type { ScopeTurn } from './turn.js'
-import { type Undoable, undoFailure } from './undos.js'
+import { type Undos, undoFailure } from './undos.js'
 
 const LIMIT = '(timeout)'
+
+/** A turn, as its scopes see it. */
+export interface ScopeTurn extends Turn {
+  readonly undos: Undos
+  open(name: string): Scope
+  inside(scope: Scope): Turn
+  /** `isExpected`: nobody needs to be warned of what it left open. */
+  withdraw(scope: Scope, isExpected: boolean): void
+  /** Settles as the scope did, once that is written down. */
+  scopeEnded(scope: Scope, end: End<Stored>): Promise<Stored>
+  roundEnded(scope: Scope, value: Stored, isDone: boolean): Promise<Stored>
+  lastRound(key: string): number
+  /** What a round that is in the history has left. */
+  recall(round: string): Promise<{ readonly value: Stored; readonly isDone: boolean }>
+  /** Asked by the run itself: an undo that has begun is withdrawn by nobody. */
+  undo(undoable: Undoable): Promise<Stored>
+  /** Whatever the body does now. */
+  fail(failure: Failure): void
+}
 
 type End<T> = { readonly value: T } | { readonly failure: Failure }
 

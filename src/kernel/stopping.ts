@@ -7,14 +7,14 @@ import { encodeError } from '../model/error-record.js'
 import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import type { Entry, NewEntry } from '../model/run.js'
-import type { Ask, StepAsk } from './asks.js'
+import type { Ask, StepAsk, Undoable } from './asks.js'
 import { type End, type EndFact, endFact, reasonToStop, type StopCause } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { keyOf, type Stopped } from './replay.js'
 import type { Scribe } from './scribe.js'
 import { rollBack } from './transaction.js'
-import { type Undoable, undoFailure } from './undos.js'
+import { undoFailure } from './undos.js'
 
 /** The frame, as its stopping sees it. */
 export interface Stoppable extends HeldRun {
@@ -29,7 +29,7 @@ export interface Stoppable extends HeldRun {
 }
 
 export class Stopping {
-  readonly cause: StopCause
+  cause: StopCause
   private readonly frame: Stoppable
   /** The journal says that the run is stopping. */
   private isWritten = false
@@ -134,12 +134,15 @@ export class Stopping {
     if (this.isWritten) return
     this.isWritten = true
     const { frame, cause } = this
+    frame.scribe.asksBefore(null)
     const { entry, taken, notBefore } = endFact(
       { kind: 'stopped', cause },
       frame.run,
       frame.clock(),
     )
     if (taken !== null) frame.out.takes(taken)
+    // Taken once: not again with the end.
+    if (cause.kind === 'cancel') this.cause = { ...cause, message: null }
     if (notBefore !== null) frame.out.holds(notBefore)
     const { at, payload } = entry
     const kind = cause.kind === 'crashes' ? 'failed' : cause.kind

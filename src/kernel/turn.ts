@@ -12,10 +12,10 @@ import type {
   Wish,
 } from '../model/program.js'
 import type { EntryMeta, Instant, Message, RunFacts, Stored } from '../model/run.js'
-import { type Ask, RECORD, type RecordAsk } from './asks.js'
+import { type Ask, RECORD, type RecordAsk, type Undoable } from './asks.js'
 import { Scope } from './scope.js'
-import { runLoop, runRace, runScope } from './scopes.js'
-import type { Undoable, Undos } from './undos.js'
+import { runLoop, runRace, runScope, type ScopeTurn } from './scopes.js'
+import type { Undos } from './undos.js'
 
 /** A question before the frame has given it its place. */
 type Question =
@@ -56,11 +56,11 @@ export interface Asked {
 }
 
 export function makeTurn(frame: Asked): Turn {
-  return new ScopeTurn(frame, frame.root)
+  return new TurnInside(frame, frame.root)
 }
 
 /** A turn inside one scope. */
-export class ScopeTurn implements Turn {
+class TurnInside implements ScopeTurn {
   private readonly frame: Asked
   private readonly within: Scope
 
@@ -71,6 +71,10 @@ export class ScopeTurn implements Turn {
 
   get run(): RunFacts {
     return this.frame.run
+  }
+
+  get path(): string {
+    return this.within.path
   }
 
   get stopping(): AbortSignal {
@@ -150,15 +154,14 @@ export class ScopeTurn implements Turn {
     return new Scope(this.within, { name: full, occurrence, path })
   }
 
-  inside(scope: Scope): ScopeTurn {
-    return new ScopeTurn(this.frame, scope)
+  inside(scope: Scope): TurnInside {
+    return new TurnInside(this.frame, scope)
   }
 
   withdraw(scope: Scope, isExpected: boolean): void {
     if (!scope.isOver) this.frame.withdraw(scope, isExpected)
   }
 
-  /** Settles as the scope did, once that is written down. */
   scopeEnded(
     scope: Scope,
     end: { readonly value: Stored } | { readonly failure: Failure },
@@ -182,13 +185,11 @@ export class ScopeTurn implements Turn {
     return this.frame.lastRound(key)
   }
 
-  /** What a round that is in the history has left. */
   recall(round: string): Promise<Left> {
     const question = { kind: 'record', effect: { value: '' }, as: 'round.ended' } as const
     return this.ask(round, question, { occurrence: 1 })
   }
 
-  /** Asked by the run itself: an undo that has begun is withdrawn by nobody. */
   undo(undoable: Undoable): Promise<Stored> {
     const { order } = undoable
     return this.inside(this.frame.root).ask(undoable.name, {

@@ -5,22 +5,8 @@ import { undoFailed } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type StepOrder } from '../model/program.js'
 import type { NewEntry, RetryPolicy, Stored } from '../model/run.js'
-import type { Ask } from './asks.js'
-
-/** Where something was asked. */
-export interface Scoped {
-  readonly parent: Scoped | null
-}
-
-export interface Undoable {
-  /** The name of the question that undoes it. */
-  readonly name: string
-  readonly scope: Scoped
-  readonly order: StepOrder
-  isDone: boolean
-  /** The undo under way or ended, for whoever wants it undone too. */
-  undone: Promise<unknown> | null
-}
+import type { Ask, Undoable } from './asks.js'
+import type { Scoped } from './scope.js'
 
 /** How a step or a child says what undoes it. */
 export interface CanUndo {

@@ -22,6 +22,8 @@ export type Due = { readonly afterMs: number } | { readonly at: Instant }
 
 export interface Turn {
   readonly run: RunFacts
+  /** What the names asked here begin with: '' outside of every scope. */
+  readonly path: string
   /** Aborts on cancel, on the deadline, and when this worker has lost the run. */
   readonly stopping: AbortSignal
   /** True while the answers come from the journal: what was said then is not said again. */

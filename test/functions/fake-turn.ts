@@ -111,6 +111,7 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
   const stopping = new AbortController().signal
   return {
     run,
+    path: '',
     stopping,
     get replaying() {
       return script.replaying?.() ?? false

@@ -16,7 +16,12 @@ export interface Context extends Executing {
   readonly waits: OpenWaits
 }
 
-/** Which names are waited for, and by which wait. */
+/** Inside a scope: another turn, the same run. */
+export function innerContext(outer: Context, turn: Turn): Context {
+  return new InnerContext(outer, turn)
+}
+
+/** Which names are waited for, and by which wait. What a scope waits for is forgotten with it. */
 export type OpenWaits = Map<string, string>
 
 export function contextOf(turn: Turn, version: string, around: Surroundings): Context {
@@ -53,6 +58,43 @@ class ContextOf implements Context {
   get waits(): OpenWaits {
     this.#waits ??= new Map()
     return this.#waits
+  }
+}
+
+class InnerContext implements Context {
+  readonly turn: Turn
+  readonly #outer: Context
+  #waits: OpenWaits | null = null
+
+  constructor(outer: Context, turn: Turn) {
+    this.#outer = outer
+    this.turn = turn
+  }
+
+  get run(): RunRef {
+    return this.#outer.run
+  }
+
+  get log(): Log {
+    return this.#outer.log
+  }
+
+  get around(): Surroundings {
+    return this.#outer.around
+  }
+
+  /** What is open outside is open here; what is opened here is not open outside. */
+  get waits(): OpenWaits {
+    this.#waits ??= new Map(this.#outer.waits)
+    return this.#waits
+  }
+
+  get executing(): number {
+    return this.#outer.executing
+  }
+
+  set executing(count: number) {
+    this.#outer.executing = count
   }
 }
 

@@ -19,6 +19,7 @@ import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
 import { decoded, executed } from '../recorded.js'
 import { stepOf } from '../step.js'
 import type { Step } from '../types.js'
+import { undoBy } from '../undo.js'
 import { type Context, stepName } from './context.js'
 
 export function doStep(
@@ -64,18 +65,20 @@ class InlineStep implements StepOrder {
   private readonly context: Context
   private readonly name: string
   private readonly fn: (step: Step) => unknown
+  readonly undo?: NonNullable<StepOrder['undo']>
 
   constructor(
     context: Context,
     name: string,
     fn: (step: Step) => unknown,
-    { retry, timeoutMs }: StepSettings,
+    { retry, timeoutMs, undo }: StepSettings,
   ) {
     this.context = context
     this.name = name
     this.fn = fn
     this.retry = retry ?? NO_RETRY
     this.timeoutMs = timeoutMs
+    if (undo) this.undo = undoBy(undo, { name, retry: this.retry, context })
   }
 
   execute(attempt: Attempt): Promise<Effect> {
@@ -89,12 +92,13 @@ class InlineStep implements StepOrder {
 }
 
 function child(
-  { turn, around }: Context,
+  context: Context,
   name: string,
   target: Made | string,
   input: unknown,
-  { retry, timeoutMs }: StepSettings,
+  { retry, timeoutMs, undo }: StepSettings,
 ): Promise<unknown> {
+  const { turn, around } = context
   const known = typeof target === 'string' ? null : target
   const isWorkflow = known?.kind === 'workflow'
   return decoded(
@@ -107,6 +111,7 @@ function child(
       retry: isWorkflow ? (retry ?? NO_RETRY) : NO_RETRY,
       // Of a workflow it limits the whole child run; a task has it in its order, per attempt.
       timeoutMs: isWorkflow ? (timeoutMs ?? known.timeoutMs) : null,
+      ...(undo && { undo: undoBy(undo, { name, retry: retry ?? NO_RETRY, context }) }),
     }),
     around,
   )

@@ -13,8 +13,10 @@ import { readStepOptions } from '../options.js'
 import { answered, decoded, effectOf, thrown } from '../recorded.js'
 import { stepOf } from '../step.js'
 import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
+import { undoBy } from '../undo.js'
 import { type Context, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
+import { DoneWith, loop, race, scope } from './scopes.js'
 import { waitFor } from './wait.js'
 
 const NO_REASON = 'cancelled by the workflow itself'
@@ -66,6 +68,18 @@ class Verbs {
     return waitFor(this.#context, what, options)
   }
 
+  scope(name: unknown, fn: unknown, options?: unknown): Promise<unknown> {
+    return scope(this.#context, [name, fn, options], inner)
+  }
+
+  race(name: unknown, branches: unknown): Promise<unknown> {
+    return race(this.#context, [name, branches], inner)
+  }
+
+  loop(name: unknown, initial: unknown, round: unknown): Promise<unknown> {
+    return loop(this.#context, [name, initial, round], innerOfRound)
+  }
+
   cancel(reason: unknown = NO_REASON): Promise<never> {
     return this.#context.turn.stop(reasonText(reason))
   }
@@ -88,10 +102,21 @@ class Verbs {
 
   /** Most runs never ask for it. */
   #random(): ReturnType<typeof generatorOf> {
-    this.#generator ??= generatorOf(this.#context.turn.run.uid)
+    const { run, path } = this.#context.turn
+    // A round draws the same whether or not the rounds before it are repeated.
+    this.#generator ??= generatorOf(run.uid + path)
     return this.#generator
   }
 }
+
+class RoundVerbs extends Verbs {
+  done(result: unknown): DoneWith {
+    return new DoneWith(result)
+  }
+}
+
+const inner = (context: Context): Verbs => new Verbs(context)
+const innerOfRound = (context: Context): Verbs => new RoundVerbs(context)
 
 function sleep(context: Context, where: string, name: unknown, due: Due): Promise<void> {
   const { turn, around } = context
@@ -114,7 +139,7 @@ function transaction(
   const where = `wf.transaction("${step}")`
   refuseNested(context, where)
   if (typeof fn !== 'function') throw optionInvalid('fn', where, fn, 'a function: (tx) => …')
-  const { retry, timeoutMs } = readStepOptions(options, where)
+  const { retry, timeoutMs, undo } = readStepOptions(options, where)
   const limitMs = timeoutMs ?? TRANSACTION_MS
   if (limitMs > TRANSACTION_MAX_MS) {
     throw optionInvalid('timeout', where, `${limitMs} ms`, `at most ${TRANSACTION_MAX_MS} ms`)
@@ -142,6 +167,7 @@ function transaction(
         attempt.transaction(limitMs, work(attempt)).catch((error: unknown) => {
           throw thrown(error, { name: step, stopOn: policy.stopOn })
         }),
+      ...(undo && { undo: undoBy(undo, { name: step, retry: policy, context }) }),
     }),
     around,
   )
