@@ -12,7 +12,13 @@
 import { encodeError } from '../model/error-record.js'
 import { leaseLost, stepTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
-import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'
+import {
+  type Attempt,
+  type Effect,
+  Failure,
+  type StepOrder,
+  type Transaction,
+} from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
@@ -42,7 +48,22 @@ export interface AttemptDeps {
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
+  readonly execute: ExecuteStep
 }
+
+/** One execution of a step's code. */
+export interface Execution {
+  readonly run: RunFacts
+  readonly name: string
+  readonly occurrence: number
+  readonly order: StepOrder
+  readonly attempt: Attempt
+}
+
+/** Calls the code of a step: the one place from which it is called. */
+export type ExecuteStep = (execution: Execution) => Promise<Effect>
+
+export const executeStep: ExecuteStep = ({ order, attempt }) => order.execute(attempt)
 
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
@@ -74,12 +95,14 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   start(): void {
-    const { timeoutMs } = this.ask.order
+    const { run, ask } = this
+    const { name, occurrence, order } = ask
+    const { timeoutMs } = order
     if (timeoutMs !== null)
       this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
     let executed: Promise<Effect>
     try {
-      executed = this.ask.order.execute(this)
+      executed = this.deps.execute({ run, name, occurrence, order, attempt: this })
     } catch (error) {
       executed = Promise.reject(error)
     }
