@@ -42,14 +42,19 @@ async function withEngine<E extends TestEngine, R>(
   work: (engine: E, commits: Commits) => Promise<R>,
 ): Promise<R> {
   const engine = await open()
+  const commits = commitsOfEngine(engine)
+  if (!commits) throw notATestEngine(engine)
+  let result: R
   try {
-    const commits = engine && commitsOfEngine(engine)
-    if (!commits) throw notATestEngine(engine)
     commits.watch(point)
-    return await work(engine, commits)
-  } finally {
-    await engine?.close?.()
+    result = await work(engine, commits)
+  } catch (error) {
+    // What went wrong first is told.
+    await engine.close().catch(() => {})
+    throw error
   }
+  await engine.close()
+  return result
 }
 
 async function compared<O>(

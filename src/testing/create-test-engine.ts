@@ -24,8 +24,8 @@ import type { TestEngine, TestEngineOptions } from './types.js'
 /** What crashEverywhere needs of an engine. */
 const commitsOf = new WeakMap<object, Commits>()
 
-export function commitsOfEngine(engine: object): Commits | null {
-  return commitsOf.get(engine) ?? null
+export function commitsOfEngine(engine: object | undefined): Commits | null {
+  return (engine && commitsOf.get(engine)) ?? null
 }
 
 /** Opens the real engine in memory, on a schema of its own. */
@@ -79,7 +79,8 @@ class Kit {
   }
 
   async open(): Promise<Engine> {
-    const store = await this.database.openStore()
+    // For what is read from outside: each life opens one of its own.
+    const store = await this.database.openStore({ alive: true })
     return composeEngine(this.settings, {
       opened: { store, hints: NO_HINTS },
       openMemory: () => this.opened().beginningOf(() => openMemory(() => this.clock.nowMs)),
@@ -112,7 +113,7 @@ class Kit {
           life.moves += 1
         }
       },
-      openStore: () => database.openStore(),
+      openStore: (life) => database.openStore(life),
       closed: () => database.close(),
     }
   }

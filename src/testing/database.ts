@@ -2,18 +2,25 @@
 // own and one for the tables of the user. The schema of a closed engine is emptied and given to the next one: making
 // one takes longer, and the plans of its functions are kept.
 
+import { importPeer } from '../engine/peer.js'
 import type { Store } from '../kernel/store.js'
 import { standardLog } from '../live-ports.js'
-import type { Driver } from '../store/driver.js'
+import type { Driver, DriverTransaction } from '../store/driver.js'
 import { openSqlStore } from '../store/sql-store.js'
 
 export interface TestDatabase {
   /** A store as a process opens it that has just started: alone, so whoever was there before is dead. */
-  openStore(): Promise<Store>
+  openStore(owner: Owner): Promise<Store>
   /** Sets the clock that every statement of the engine reads. */
   setNow(ms: number): Promise<void>
   close(): Promise<void>
 }
+
+/** The life that a store is for. */
+interface Owner {
+  readonly alive: boolean
+}
+const NOBODY: Owner = { alive: true }
 
 interface Schema {
   readonly name: string
@@ -39,7 +46,11 @@ function sharedDriver(): Promise<Driver> {
 }
 
 async function openDriver(): Promise<Driver> {
-  const { openEmbedded } = await import('../store/driver-embedded/open-embedded.js')
+  const { openEmbedded } = await importPeer(
+    '@electric-sql/pglite',
+    'A test engine',
+    () => import('../store/driver-embedded/open-embedded.js'),
+  )
   const options = { directory: null, production: false, allowInProduction: false }
   return openEmbedded({ ...options, log: standardLog() })
 }
@@ -48,7 +59,6 @@ export async function openTestDatabase(nowMs: number): Promise<TestDatabase> {
   const driver = await sharedDriver()
   const schema = free.pop() ?? (await makeSchema(driver))
   const { name } = schema
-  const own = viewOf(driver, name)
   const setNow = async (ms: number): Promise<void> => {
     await driver.query('commit', 'select set_config($1::text, $2::text, false) as now_ms', [
       settingOf(name),
@@ -58,7 +68,10 @@ export async function openTestDatabase(nowMs: number): Promise<TestDatabase> {
   await setNow(nowMs)
   let isOpen = true
   return {
-    openStore: () => openSqlStore({ driver: own, schema: name, migrate: false, alone: true }),
+    openStore: (owner) => {
+      const own = viewOf(driver, name, owner)
+      return openSqlStore({ driver: own, schema: name, migrate: false, alone: true })
+    },
     setNow,
     close: async () => {
       if (isOpen) await giveBack(driver, schema)
@@ -71,7 +84,7 @@ export async function openTestDatabase(nowMs: number): Promise<TestDatabase> {
 async function makeSchema(driver: Driver): Promise<Schema> {
   count += 1
   const name = `test_${count}`
-  await (await openSqlStore({ driver: viewOf(driver, name), schema: name })).close()
+  await (await openSqlStore({ driver: viewOf(driver, name, NOBODY), schema: name })).close()
   await driver.script(`
     create schema ${userSchema(name)};
     create or replace function ${name}.clock_v1() returns timestamptz language sql volatile as
@@ -101,7 +114,7 @@ const userSchema = (name: string): string => `${name}_user`
 const settingOf = (name: string): string => `perdure_test.${name}`
 
 /** The shared connection as one engine sees it: names without a schema are its own, and closing leaves it open. */
-function viewOf(driver: Driver, name: string): Driver {
+function viewOf(driver: Driver, name: string, owner: Owner): Driver {
   return {
     kind: driver.kind,
     description: 'the database of the test kit',
@@ -110,10 +123,44 @@ function viewOf(driver: Driver, name: string): Driver {
     begin: async (limitMs) => {
       const transaction = await driver.begin(limitMs)
       await transaction.query(`set local search_path to ${userSchema(name)}, public`)
-      return transaction
+      const restore = await sequencesOf(transaction, userSchema(name))
+      const rollback = async (): Promise<void> => {
+        if (!owner.alive) await restore()
+        await transaction.rollback()
+      }
+      return {
+        query: (sql, params) => transaction.query(sql, params),
+        commit: () => transaction.commit(),
+        rollback,
+      }
     },
     notify: () => {},
     listen: async () => async () => {},
     close: async () => {},
+  }
+}
+
+/**
+ * Gives back the way to set the sequences of the user back to where they stand. Numbers that a dead worker took leave
+ * a gap on a server. Here the scenario of crashEverywhere would find another id in its result each time, and that is
+ * no mistake of the workflow.
+ */
+async function sequencesOf(
+  transaction: DriverTransaction,
+  schema: string,
+): Promise<() => Promise<void>> {
+  const { rows } = await transaction.query(
+    `select format('%I.%I', schemaname, sequencename) as name, coalesce(last_value, start_value)::text as value,
+        last_value is not null as called from pg_sequences where schemaname = $1`,
+    [schema],
+  )
+  return async () => {
+    try {
+      for (const { name, value, called } of rows) {
+        await transaction.query('select setval($1, $2, $3)', [name, value, called])
+      }
+    } catch {
+      // A statement of the user had failed, or the sequence is not there any more.
+    }
   }
 }

@@ -21,7 +21,7 @@ export interface LivesDeps {
   readonly log: Log
   readonly watcher: Watcher
   execute(life: Life, isAside: boolean): ExecuteStep
-  openStore(): Promise<Store>
+  openStore(life: Life): Promise<Store>
   /** The engine is closed. */
   closed(): Promise<void>
 }
@@ -122,7 +122,7 @@ export class Lives implements Kernel {
   }
 
   private async boot(life: Life, isFirst: boolean): Promise<KernelHost> {
-    const store = isFirst ? this.options.store : await this.deps.openStore()
+    const store = await this.deps.openStore(life)
     const kernel = await this.kernelOf(life, this.options, store)
     for (const heard of this.listeners.values()) heard.off = kernel.on(heard.listener)
     // Frees what the last life had, and inherits what it has not told. A live engine does it within a second.

@@ -14,8 +14,9 @@ import type { TestClock } from './test-clock.js'
 const { setImmediate: immediate, performance } = globalThis
 const turn = (): Promise<void> => new Promise((resolve) => immediate(resolve))
 
-/** Something happens all the time, and it does not end. */
-const BUSY_MAX_MS = 30_000
+/** Something happens all the time, and it does not end: so many times the patience, and at least this long. */
+const BUSY_TIMES = 15
+const BUSY_MIN_MS = 10_000
 /** Quiet turns of the event loop that count as rest: what is awaited may be a few promises away. */
 const QUIET_TURNS = 3
 /** After so many turns without anything the next look waits a little. */
@@ -31,13 +32,14 @@ export interface Settling {
 
 /** Until nothing can go on without time or a message. */
 export async function settle(what: Settling): Promise<void> {
-  const until = performance.now() + BUSY_MAX_MS
+  const busyMs = Math.max(BUSY_MIN_MS, BUSY_TIMES * what.patienceMs)
+  const until = performance.now() + busyMs
   for (;;) {
-    await rest(what, until)
+    await rest(what, { until, busyMs })
     const { lives } = what
     const { claimed } = lives
     for (const life of lives.living) life.poke()
-    await rest(what, until)
+    await rest(what, { until, busyMs })
     // What the poke has found has come to rest too.
     if (lives.claimed === claimed) return
   }
@@ -69,7 +71,10 @@ async function moveTo(what: Settling, at: number): Promise<void> {
 
 type State = 'busy' | 'code' | 'quiet'
 
-async function rest(what: Settling, until: number): Promise<void> {
+async function rest(
+  what: Settling,
+  limit: { readonly until: number; readonly busyMs: number },
+): Promise<void> {
   let quiet = 0
   let spins = 0
   let moves = movesOf(what)
@@ -86,8 +91,8 @@ async function rest(what: Settling, until: number): Promise<void> {
       since = now
       spins = 0
     }
-    if (now > until) throw neverQuiet(activeOf(what.lives.living), BUSY_MAX_MS)
-    if (state === 'code' && now - since > what.patienceMs) loosePatience(what)
+    if (now > limit.until) throw neverQuiet(activeOf(what.lives.living), limit.busyMs)
+    if (state === 'code' && now - since > what.patienceMs) losePatience(what)
   }
 }
 
@@ -104,7 +109,7 @@ function movesOf({ lives }: Settling): number {
 }
 
 /** What has a time limit goes on with time; anything else would never end. */
-function loosePatience({ lives, patienceMs, lastStepOf }: Settling): void {
+function losePatience({ lives, patienceMs, lastStepOf }: Settling): void {
   for (const life of lives.living) {
     for (const { run } of stuckOf(life)) throw bodyUnsettled(run, lastStepOf(run), patienceMs)
     for (const execution of codeOf(life)) {

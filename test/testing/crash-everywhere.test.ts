@@ -122,6 +122,29 @@ test('a scenario that throws without a crash throws that', async () => {
   await expect(failing).rejects.toThrow('my own mistake')
 })
 
+test('a scenario that does not end after a crash is told, and where', async () => {
+  const plain = workflow('plain', (wf) => wf.do('only', () => 1))
+  const open = () => createTestEngine({ workflows: [plain], log: quiet })
+  const crashed = crashEverywhere(open, async (engine) => {
+    const run = await engine.start(plain)
+    await engine.settle()
+    if (engine.executions(run.id, 'only') > 1) await new Promise(() => {})
+  })
+  expect((await refusalOf(crashed)).message).toMatch(
+    /before commit 2 .*it has not ended after \d+ ms/,
+  )
+})
+
+test('what went wrong first is told, not what closing finds', async () => {
+  const plain = workflow('plain', (wf) => wf.do('only', () => 1))
+  const open = () => createTestEngine({ workflows: [plain], log: quiet })
+  const crashed = crashEverywhere(open, async (engine) => {
+    engine.crashAt('another')
+    throw new Error('the scenario is wrong')
+  })
+  await expect(crashed).rejects.toThrow('the scenario is wrong')
+})
+
 test('only test engines are opened', async () => {
   expect(
     await refusalOf(

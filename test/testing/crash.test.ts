@@ -116,6 +116,23 @@ test.each(['before', 'after'] as const)(
   },
 )
 
+test('numbers that a dead worker took from a sequence are given back', async () => {
+  const numbered = workflow('numbered', async (wf) => {
+    await wf.transaction('make', (tx) => tx.query('create table numbered (id serial)'))
+    const insert = 'insert into numbered default values returning id'
+    const ids: unknown[] = []
+    for (let i = 0; i < 2; i += 1) {
+      const { rows } = await wf.transaction('insert', (tx) => tx.query(insert))
+      ids.push(rows[0]?.id)
+    }
+    return ids
+  })
+  const engine = await open([numbered])
+  engine.crashAt('insert', 'after')
+  engine.crashAt('insert#2', 'after')
+  expect(await (await engine.start(numbered)).result()).toEqual([1, 2])
+})
+
 test('a crash in the middle of a transaction frees the database', async () => {
   const inside = gate()
   const hanging = workflow('hanging', (wf) =>

@@ -69,6 +69,17 @@ test('a body that awaits a short timer of its own is waited for', async () => {
   expect(await run.status()).toBe('completed')
 })
 
+test('a run that never waits is named', async () => {
+  const spinning = workflow('spinning', async (wf) => {
+    for (;;) await wf.sleep('no time', 0)
+  })
+  const engine = await open([spinning], { patience: '50ms' })
+  await engine.start(spinning, undefined, { id: 's-1' })
+  const error = await refusalOf(engine.settle())
+  expect(error.code).toBe('NOT_SETTLED')
+  expect(error.message).toMatch(/does not come to rest.* after 10000 ms/)
+})
+
 test('advance refuses what is no duration', async () => {
   const engine = await open([])
   for (const by of ['2 dayz', -1, 1.5, '300000y', undefined]) {
