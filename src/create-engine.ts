@@ -12,7 +12,6 @@ import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
-import { engineClosed } from './model/errors.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
@@ -48,15 +47,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     log,
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
-    waiting: new Set(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
     closed = true
-    for (const caller of core.waiting) caller.abort(engineClosed())
-    await stateless.close()
-    // It closes the hints and the store too.
-    await kernel.close()
+    // The kernel closes the hints and the store too.
+    await Promise.all([kernel.close(), stateless.close()])
   }
   const client = makeClient(core, null)
   return Object.assign(client, { close, [Symbol.asyncDispose]: close }) as unknown as Engine

@@ -18,13 +18,14 @@ import type { Ask, StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, Conversation } from './conversation.js'
 import type { Difference } from './divergence.js'
-import { type End, endFact, endMessages, endOf, reasonToStop, type StopCause } from './ending.js'
+import type { End, EndFact, StopCause } from './ending.js'
+import { endFact, endMessages, endOf, reasonToStop } from './ending.js'
 import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
-import { Questions } from './questions.js'
+import { isNext, Questions } from './questions.js'
 import { Scribe } from './scribe.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
@@ -45,6 +46,7 @@ export class Frame implements Answerer, HeldRun {
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null = null
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing = false
+  isQueued = false
   private readonly alarm: Alarm
   private readonly scribe: Scribe
   private readonly ready: Outcome[] = []
@@ -52,7 +54,7 @@ export class Frame implements Answerer, HeldRun {
   /** The owner is closing: nothing new starts. */
   handingOver = false
   private stop: StopCause | null = null
-  end: End | null = null
+  end: EndFact | null = null
   difference: Difference | null = null
 
   constructor(deps: HolderDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
@@ -119,7 +121,7 @@ export class Frame implements Answerer, HeldRun {
   }
 
   newMark(id: string): void {
-    this.scribe.mark(id)
+    if (this.active && !this.deaf) this.scribe.mark(id)
   }
 
   recalled(asks: readonly Ask[]): void {
@@ -128,7 +130,9 @@ export class Frame implements Answerer, HeldRun {
   }
 
   answeredBefore(entry: Entry): Ask | null {
-    return this.questions.remove(entry.name, entry.occurrence)
+    const ask = this.questions.find(entry.name, entry.occurrence)
+    if (ask) this.questions.remove(ask)
+    return ask
   }
 
   historyIsOver(): void {
@@ -137,6 +141,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   quiet(asked: readonly Ask[]): void {
+    // Its last delta may have been asked for while the body was speaking: then nobody has got it.
+    if (this.end) return this.deps.submit(this.run.uid)
     for (const ask of asked) {
       this.questions.add(ask)
       this.lookAgain = true
@@ -198,7 +204,7 @@ export class Frame implements Answerer, HeldRun {
 
   /** The body hears of an outcome that has its number. */
   answer(ask: Ask, entry: NewEntry): void {
-    this.questions.remove(ask.name, ask.occurrence)
+    this.questions.remove(ask)
     this.bytes += entry.payload?.length ?? 0
     this.lookAgain = true
     this.body.answer(ask, entry, this.out.lastSeq)
@@ -211,7 +217,9 @@ export class Frame implements Answerer, HeldRun {
   // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
   private startWhatCan(): void {
     if (this.handingOver || !this.deps.mayStart()) return
-    for (const ask of this.questions.toStart(this.deps.now())) {
+    const now = this.deps.now()
+    for (const ask of this.questions.all()) {
+      if (!isNext(ask, now)) continue
       const durable = this.out.ackedSeq >= ask.afterSeq
       if (ask.kind === 'child') this.scribe.child(ask)
       else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
@@ -220,13 +228,15 @@ export class Frame implements Answerer, HeldRun {
 
   private startStep(ask: StepAsk): void {
     this.deps.ports.fault('step.start')
-    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, (end) => {
-      if (ask.running === attempt) this.stepEnded(ask, attempt, end)
-    })
+    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, this)
     ask.running = attempt
     ask.startedAt = this.clock()
     this.deps.stepStarted()
     attempt.start()
+  }
+
+  attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void {
+    if (ask.running === attempt) this.stepEnded(ask, attempt, end)
   }
 
   stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void {
@@ -285,9 +295,10 @@ export class Frame implements Answerer, HeldRun {
   private finish(end: End): void {
     this.alarm.off()
     this.dropReady()
-    this.end = end
+    const fact = endFact(end, this.run, this.clock())
+    this.end = fact
     if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
-    const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
+    const { entry, status, notBefore, taken } = fact
     if (notBefore !== null) this.out.holds(notBefore)
     if (taken !== null) this.out.takes(taken)
     this.scribe.append(entry)
@@ -342,16 +353,8 @@ export class Frame implements Answerer, HeldRun {
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
     const { entries, taken, starts, messages, notBefore } = parts
-    const delta: TurnDelta = {
-      kind: 'turn',
-      fence,
-      notBefore,
-      entries,
-      taken,
-      starts,
-      messages,
-      next,
-    }
+    // biome-ignore format: one literal, because one is made for every step
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, next }
     this.inFlight = { delta, parts }
     return delta
   }

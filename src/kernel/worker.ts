@@ -129,7 +129,6 @@ export class WorkerHost {
     this.offUpkeep()
     this.longSteps.close()
     this.lease.close()
-    this.results.close()
     this.offHints()
     await this.events.flush()
   }
@@ -153,8 +152,9 @@ export class WorkerHost {
   private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
-    for (const [i, delta] of deltas.entries()) {
-      if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
+    for (let i = 0; i < deltas.length; i += 1) {
+      const delta = deltas[i]
+      if (delta && committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
     }
     queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
   }
