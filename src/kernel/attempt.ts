@@ -53,7 +53,8 @@ export interface AttemptDeps {
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
-  readonly execute: ExecuteStep
+  /** null: the code is called as it is. */
+  readonly execute: ExecuteStep | null
 }
 
 /** One execution of a step's code. */
@@ -65,10 +66,8 @@ export interface Execution {
   readonly attempt: Attempt
 }
 
-/** Calls the code of a step: the one place from which it is called. */
+/** Stands at the one place from which the code of steps is called. */
 export type ExecuteStep = (execution: Execution) => Promise<Effect>
-
-export const executeStep: ExecuteStep = ({ order, attempt }) => order.execute(attempt)
 
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
@@ -100,14 +99,12 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   start(): void {
-    const { run, ask } = this
-    const { name, occurrence, order } = ask
-    const { timeoutMs } = order
+    const { timeoutMs } = this.ask.order
     if (timeoutMs !== null)
       this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
     let executed: Promise<Effect>
     try {
-      executed = this.deps.execute({ run, name, occurrence, order, attempt: this })
+      executed = this.execute()
     } catch (error) {
       executed = Promise.reject(error)
     }
@@ -115,6 +112,13 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       (effect) => this.completed(effect),
       (error: unknown) => this.failed(error),
     )
+  }
+
+  private execute(): Promise<Effect> {
+    const { execute } = this.deps
+    const { name, occurrence, order } = this.ask
+    if (execute === null) return order.execute(this)
+    return execute({ run: this.run, name, occurrence, order, attempt: this })
   }
 
   /** Raises the AbortSignal; the code may still finish, and its result still counts. */

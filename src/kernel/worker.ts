@@ -10,7 +10,6 @@ import { isFinal, type RunFacts } from '../model/run.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
-import { executeStep } from './attempt.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
@@ -301,7 +300,7 @@ export class WorkerHost {
         fault: (point) => ports.fault(point),
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
-        execute: options.execute ?? executeStep,
+        execute: options.execute ?? null,
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),

@@ -142,13 +142,14 @@ export class Steps {
     if (!stub) return order.execute(attempt)
     const made = this.deps.definitions.get(run.definition)
     const { log, valueBytesMax } = this.deps
-    const step = stepOf(attempt, name, runRef(run, made?.version ?? ''), log)
+    const around = { run: runRef(run, made?.version ?? '') }
+    const step = stepOf(attempt, name, around, log)
     const call = async (): Promise<unknown> => {
       const args: [unknown, Step?] = whole ? [await inputOf(made, run), step] : [step]
       stub.calls.push(args[0])
       return stub.fn(...args)
     }
-    return executed(call, { name, valueBytesMax, undone: false })
+    return executed(call, undefined, { name, valueBytesMax, undone: false })
   }
 
   private count({ run, name, occurrence }: Execution): void {

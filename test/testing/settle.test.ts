@@ -1,7 +1,7 @@
 // What the kit says when a test cannot go on.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { workflow } from '../../src/index.js'
 import { createTestEngine } from '../../src/testing/index.js'
 import { refusalOf } from '../support/world.js'
@@ -69,12 +69,12 @@ test('a body that awaits a short timer of its own is waited for', async () => {
   expect(await run.status()).toBe('completed')
 })
 
-test('a run that never waits is named', async () => {
-  const spinning = workflow('spinning', async (wf) => {
-    for (;;) await wf.sleep('no time', 0)
-  })
-  const engine = await open([spinning], { patience: '50ms' })
-  await engine.start(spinning, undefined, { id: 's-1' })
+test('an engine that does not come to rest says so', async () => {
+  const next = workflow('next', (wf) => wf.do('only', () => 1))
+  const engine = await open([next], { patience: '50ms' })
+  const stop = engine.on('run.completed', () => engine.start(next))
+  onTestFinished(stop)
+  await engine.start(next)
   const error = await refusalOf(engine.settle())
   expect(error.code).toBe('NOT_SETTLED')
   expect(error.message).toMatch(/does not come to rest.* after 10000 ms/)
