@@ -12,6 +12,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   kernel: minutes(0.5),
   simulation: minutes(3),
   conformance: minutes(2),
+  testing: minutes(2),
   demo: minutes(3),
   docs: minutes(4),
   crash: minutes(10),

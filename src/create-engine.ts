@@ -29,15 +29,19 @@ export async function createEngine<const W extends readonly Definition[] = reado
 export interface Instead {
   readonly opened?: Opened
   readonly kernel?: Partial<Omit<KernelOptions, 'store' | 'programs'>>
+  /** For the engine's own kernel and for those of stateless runs. */
+  readonly createKernel?: (options: Omit<KernelOptions, 'ports'>) => Promise<Kernel>
+  /** For stateless runs. */
+  readonly openMemory?: () => Promise<Opened>
 }
 
 export async function composeEngine(settings: Settings, instead: Instead = {}): Promise<Engine> {
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
-  const kernel = await startKernel(opened, usual(settings, programs), log, instead.kernel)
+  const kernel = await startKernel(opened, usual(settings, programs), log, instead)
   let closed = false
-  const stateless = makeStateless(() => openMemoryKernel(settings, programs, log))
+  const stateless = makeStateless(() => openMemoryKernel(settings, programs, log, instead))
   const core: Core = {
     kernel,
     stateless,
@@ -84,11 +88,13 @@ async function startKernel(
   opened: Opened,
   options: Usual,
   log: Log,
-  instead: Instead['kernel'] = {},
+  instead: Instead,
 ): Promise<Kernel> {
+  const { store, hints } = opened
   try {
-    const ports = instead.ports ?? (await openLivePorts(opened.hints, log))
-    return await createKernel({ ...options, ...instead, ports, store: opened.store })
+    if (instead.createKernel) return await instead.createKernel({ ...options, store })
+    const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
+    return await createKernel({ ...options, ...instead.kernel, ports, store })
   } catch (error) {
     await opened.hints.close()
     await opened.store.close()
@@ -100,10 +106,11 @@ async function openMemoryKernel(
   settings: Settings,
   programs: readonly Program[],
   log: Log,
+  { createKernel: create, openMemory: open = openMemory }: Instead,
 ): Promise<MemoryKernel> {
-  const opened = await openMemory()
+  const opened = await open()
   const options = { ...usual(settings, programs), worker: true, closeGraceMs: 0 }
-  const kernel = await startKernel(opened, options, log)
+  const kernel = await startKernel(opened, options, log, create ? { createKernel: create } : {})
   return {
     kernel,
     has: (definition) => settings.definitions.has(definition),

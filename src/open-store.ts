@@ -51,9 +51,9 @@ async function openDriver(settings: Settings, log: Log): Promise<Driver> {
 }
 
 /** For stateless runs: nothing is shared, nothing stays. */
-export async function openMemory(): Promise<Opened> {
+export async function openMemory(now: () => number = steadyNow): Promise<Opened> {
   const { openMemoryStore } = await import('./store/memory.js')
-  return { store: openMemoryStore({ now: steadyNow }), hints: NO_HINTS }
+  return { store: openMemoryStore({ now }), hints: NO_HINTS }
 }
 
 /** Wall time that no adjustment of the system's clock turns back. */

@@ -3,6 +3,7 @@
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Program } from '../model/program.js'
 import type { Entry, Instant, Stored, StoredReason } from '../model/run.js'
+import type { ExecuteStep } from './attempt.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Ports } from './ports.js'
@@ -21,6 +22,8 @@ export interface KernelOptions {
   readonly build: string
   readonly framesMax: number
   readonly closeGraceMs: number
+  /** Stands between a step and its code: for stubs and crashes of the test kit. */
+  readonly execute?: ExecuteStep
   /** For metrics and tests. */
   readonly counters?: Counters
   /** For tests that prove that the tests can see. */

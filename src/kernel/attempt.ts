@@ -12,7 +12,13 @@
 import { encodeError } from '../model/error-record.js'
 import { leaseLost, stepTimedOut } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
-import { type Attempt, type Effect, Failure, type Transaction } from '../model/program.js'
+import {
+  type Attempt,
+  type Effect,
+  Failure,
+  type StepOrder,
+  type Transaction,
+} from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
@@ -47,7 +53,21 @@ export interface AttemptDeps {
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
+  /** null: the code is called as it is. */
+  readonly execute: ExecuteStep | null
 }
+
+/** One execution of a step's code. */
+export interface Execution {
+  readonly run: RunFacts
+  readonly name: string
+  readonly occurrence: number
+  readonly order: StepOrder
+  readonly attempt: Attempt
+}
+
+/** Stands at the one place from which the code of steps is called. */
+export type ExecuteStep = (execution: Execution) => Promise<Effect>
 
 /** Database answers that mean: the same transaction again may succeed. */
 const AGAIN = new Set(['40001', '40P01'])
@@ -84,7 +104,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
     let executed: Promise<Effect>
     try {
-      executed = this.ask.order.execute(this)
+      executed = this.execute()
     } catch (error) {
       executed = Promise.reject(error)
     }
@@ -92,6 +112,13 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       (effect) => this.completed(effect),
       (error: unknown) => this.failed(error),
     )
+  }
+
+  private execute(): Promise<Effect> {
+    const { execute } = this.deps
+    const { name, occurrence, order } = this.ask
+    if (execute === null) return order.execute(this)
+    return execute({ run: this.run, name, occurrence, order, attempt: this })
   }
 
   /** Raises the AbortSignal; the code may still finish, and its result still counts. */

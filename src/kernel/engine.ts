@@ -31,13 +31,14 @@ import type {
 } from './store.js'
 import { WorkerHost } from './worker.js'
 
-export async function createKernel(options: KernelOptions): Promise<Kernel> {
+export async function createKernel(options: KernelOptions): Promise<KernelHost> {
   const kernel = new KernelHost(options)
   await kernel.host.open()
   return kernel
 }
 
-class KernelHost implements Kernel {
+/** `host` is for who looks behind it: the test kit. */
+export class KernelHost implements Kernel {
   readonly host: WorkerHost
   readonly read: RunReader
   private readonly store: Store

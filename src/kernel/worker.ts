@@ -300,6 +300,7 @@ export class WorkerHost {
         fault: (point) => ports.fault(point),
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
+        execute: options.execute ?? null,
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),

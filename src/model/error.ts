@@ -44,6 +44,9 @@ export const CODES = {
   DATABASE_LOCKED: { retryable: false },
   EMBEDDED_IN_PRODUCTION: { retryable: false },
   ENGINE_CLOSED: { retryable: false },
+  NOT_SETTLED: { retryable: false },
+  STEP_NOT_REACHED: { retryable: false },
+  OUTCOME_CHANGED: { retryable: false },
 } as const
 
 export type ErrorCode = keyof typeof CODES

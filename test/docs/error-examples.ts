@@ -11,6 +11,7 @@ import type { Driver } from '../../src/store/driver.js'
 import { migrate } from '../../src/store/migrate.js'
 import { sqlOf } from '../../src/store/sql.js'
 import { openStepTransaction } from '../../src/store/step-transaction.js'
+import * as testing from '../../src/testing/errors.js'
 
 const schema = {
   '~standard': {
@@ -124,6 +125,16 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
   EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
   ENGINE_CLOSED: () => errors.engineClosed(),
+  NOT_SETTLED: () =>
+    testing.stepUnsettled({ id: 'o-1', definition: 'order' }, 'call the bank', 2_000),
+  STEP_NOT_REACHED: () => testing.stepNotReached('chrage', 'after', ['charge'], 'charge'),
+  OUTCOME_CHANGED: () =>
+    testing.outcomeChanged(
+      'before commit 2 of 3 (step.completed "charge")',
+      "'charged once'",
+      "'charged twice'",
+      undefined,
+    ),
 }
 
 /** As people see it: what happened, and what to do next. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { GENERATED, generateSql, withoutComments } from '../../scripts/inline-sql.mjs'
@@ -10,15 +10,44 @@ test('sql.generated.ts is what the .sql files say', () => {
   expect(read(GENERATED) === generateSql(ROOT), `${GENERATED} is stale → npm run sql`).toBe(true)
 })
 
-test('the public surface is the one in surface.txt', async () => {
-  const index = join(ROOT, 'src/index.ts')
-  expect(existsSync(index), 'src/index.ts is missing → it has to re-export the public names').toBe(
-    true,
-  )
-  const remedy =
-    'src/index.ts exports other names than test/tidy/surface.txt → if meant: npx vitest run test/tidy -u'
-  await expect(`${surfaceOf(index).join('\n')}\n`, remedy).toMatchFileSnapshot('surface.txt')
+test.each([
+  ['src/index.ts', 'surface.txt'],
+  ['src/testing/index.ts', 'surface-testing.txt'],
+])('the public surface of %s is the one in %s', async (entry, snapshot) => {
+  const index = join(ROOT, entry)
+  expect(existsSync(index), `${entry} is missing → it has to re-export the public names`).toBe(true)
+  const remedy = `${entry} exports other names than test/tidy/${snapshot} → if meant: npx vitest run test/tidy -u`
+  await expect(`${surfaceOf(index).join('\n')}\n`, remedy).toMatchFileSnapshot(snapshot)
 })
+
+test('every entry of the package has its source, and none is loaded by the main one', () => {
+  const { exports } = JSON.parse(read('package.json')) as {
+    exports: Record<string, { types: string; default: string } | string>
+  }
+  const entries = Object.entries(exports).filter(([name]) => name !== './package.json')
+  const sources = entries.map(([, target]) => {
+    if (typeof target === 'string') return target
+    expect(target.types).toBe(target.default.replace(/\.js$/, '.d.ts'))
+    return target.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
+  })
+  expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  const loaded = loadedBy('src/index.ts')
+  expect(loaded).toContain('src/create-engine.ts')
+  expect(sources.filter((path) => path !== 'src/index.ts' && loaded.includes(path))).toEqual([])
+})
+
+/** The files of src that a file imports, directly and through others, now or later. */
+function loadedBy(entry: string): string[] {
+  const found = new Set([entry])
+  for (const path of found) {
+    for (const { fileName } of ts.preProcessFile(read(path)).importedFiles) {
+      if (fileName.startsWith('.')) {
+        found.add(posix.join(posix.dirname(path), fileName).replace(/\.js$/, '.ts'))
+      }
+    }
+  }
+  return [...found]
+}
 
 /** Every exported name, with whether it exists at run time. */
 function surfaceOf(index: string): string[] {

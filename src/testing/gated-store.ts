@@ -1,0 +1,103 @@
+// The store as one life of the engine sees it. Every call is counted while it is under way, commits can be made to
+// be the last thing that happens, and a life that is over hears and changes nothing.
+
+import type { Delta, StepTransaction, Store, TurnDelta } from '../kernel/store.js'
+import { type Life, never } from './life.js'
+
+export interface Watcher {
+  /** Around every change that a crash could fall before or behind. `about` says what it holds. */
+  commit<T>(life: Life, about: () => string, work: () => Promise<T>): Promise<T>
+  /** What is about to be committed. */
+  saw(delta: Delta): void
+}
+
+const UNWATCHED: Watcher = { commit: (_life, _about, work) => work(), saw: () => {} }
+
+type Method = (...args: never[]) => Promise<unknown>
+
+/** `watched`: null for a store whose commits are nobody's business. */
+export function gatedStore(store: Store, life: Life, watched: Watcher | null): Store {
+  const watcher = watched ?? UNWATCHED
+  const own: Partial<Store> = {
+    commit: (by, deltas, options) =>
+      life.within(() => {
+        for (const delta of deltas) watcher.saw(delta)
+        const about = (): string => deltas.map(aboutDelta).join('; ')
+        return watcher.commit(life, about, () => store.commit(by, deltas, options))
+      }),
+    reopen: (chain) =>
+      life.within(() =>
+        watcher.commit(
+          life,
+          () => 'a failed run is re-opened',
+          () => store.reopen(chain),
+        ),
+      ),
+    claim: async (by, places, suspects) => {
+      const answer = await life.within(() => store.claim(by, places, suspects))
+      life.claimed += answer.claimed.length
+      return answer
+    },
+    open: (by, limitMs) =>
+      life.within(async () => {
+        const transaction = await store.open(by, limitMs)
+        // It came too late, and would keep the one connection.
+        if (!life.alive) await transaction.rollback()
+        return gatedTransaction(transaction, life, watcher)
+      }),
+    read: store.read,
+  }
+  return new Proxy(store, {
+    get: (target, key) => {
+      if (key in own) return Reflect.get(own, key)
+      const value: unknown = Reflect.get(target, key, target)
+      if (typeof value !== 'function') return value
+      const method = value as Method
+      return (...args: never[]) => life.within(() => method.apply(target, args))
+    },
+  })
+}
+
+function gatedTransaction(
+  transaction: StepTransaction,
+  life: Life,
+  watcher: Watcher,
+): StepTransaction {
+  life.transactions.add(transaction)
+  const ended = (): void => void life.transactions.delete(transaction)
+  return {
+    // User code waits for its statements here, in its own time: they are not counted.
+    query: async (sql, params) => {
+      if (!life.alive) return never()
+      const answer = await transaction.query(sql, params)
+      life.moves += 1
+      return life.alive ? answer : never()
+    },
+    rollback: () => life.within(() => transaction.rollback().finally(ended)),
+    close: (delta, options) =>
+      life.within(() => {
+        watcher.saw(delta)
+        const about = (): string => `${aboutDelta(delta)}, in a transaction`
+        const close = () => transaction.close(delta, options).finally(ended)
+        return watcher.commit(life, about, close)
+      }),
+  }
+}
+
+function aboutDelta(delta: Delta): string {
+  switch (delta.kind) {
+    case 'start':
+      return `run ${delta.run.id} of "${delta.run.definition}" is started`
+    case 'message': {
+      const { kind, name } = delta.message
+      return `${kind === 'cancel' ? 'a cancel' : `${kind} "${name}"`} is sent`
+    }
+    case 'turn':
+      return aboutTurn(delta)
+  }
+}
+
+function aboutTurn({ entries, next }: TurnDelta): string {
+  const facts = entries.map(({ kind, name }) => (name === '' ? kind : `${kind} "${name}"`))
+  return facts.length > 0 ? facts.join(', ') : next.kind
+}

@@ -1,0 +1,221 @@
+// The kernel of a test engine: one life after the other on the same database. Callers outlive a crash, as clients in
+// another process would: what they have asked is asked again of the next life, under the same id.
+
+import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from '../kernel/api.js'
+import type { ExecuteStep } from '../kernel/attempt.js'
+import { createKernel, type KernelHost } from '../kernel/engine.js'
+import type { Log, Random } from '../kernel/ports.js'
+import { readingFor } from '../kernel/reading.js'
+import type { RunReader, Settled, Store } from '../kernel/store.js'
+import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
+import { gatedStore, type Watcher } from './gated-store.js'
+import { Life, OVER } from './life.js'
+import type { TestClock } from './test-clock.js'
+
+/** Leases, polls and upkeep never come by themselves: 100,000 years. */
+const NEVER_MS = 100_000 * 365 * 24 * 60 * 60 * 1000
+
+export interface LivesDeps {
+  readonly clock: TestClock
+  readonly random: Random
+  readonly log: Log
+  readonly watcher: Watcher
+  execute(life: Life, isAside: boolean): ExecuteStep
+  openStore(life: Life): Promise<Store>
+  /** The engine is closed. */
+  closed(): Promise<void>
+}
+
+export type Options = Omit<KernelOptions, 'ports'>
+type Listener = (event: KernelEvent) => unknown
+type Living = { readonly life: Life; readonly kernel: KernelHost }
+
+export class Lives implements Kernel {
+  readonly read: RunReader
+  private readonly deps: LivesDeps
+  private readonly options: Options
+  private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
+  /** Those of stateless runs: they have nothing that could go on after a crash, so they are spared. */
+  private readonly asides = new Set<Life>()
+  private readonly lives: Life[] = []
+  private beginning = 0
+  private current: Promise<Living>
+  private closing: Promise<void> | null = null
+
+  constructor(deps: LivesDeps, options: Options) {
+    this.deps = deps
+    this.options = options
+    this.read = readingFor(options.store.read)
+    this.current = this.begin(Promise.resolve())
+  }
+
+  // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Those in which something can happen. */
+  get living(): readonly Life[] {
+    return [...this.lives.slice(-1), ...this.asides]
+  }
+
+  /** A life is about to begin. */
+  get isBeginning(): boolean {
+    return this.beginning > 0
+  }
+
+  /** How many runs were claimed, in all lives. */
+  get claimed(): number {
+    return [...this.lives, ...this.asides].reduce((sum, { claimed }) => sum + claimed, 0)
+  }
+
+  async begun(): Promise<void> {
+    await this.current
+  }
+
+  async crash(): Promise<void> {
+    const { life } = await this.current
+    this.end(life)
+    await this.current
+  }
+
+  /** Ends this life where it stands; the next one begins at once. */
+  end(life: Life): void {
+    if (!life.alive) return
+    const buried = life.die()
+    if (this.closing !== null || this.asides.has(life)) return
+    this.current = this.begin(buried)
+    this.current.catch(() => {})
+  }
+
+  /** Work of a life that is about to begin. */
+  async beginningOf<T>(work: () => Promise<T>): Promise<T> {
+    this.beginning += 1
+    try {
+      return await work()
+    } finally {
+      this.beginning -= 1
+    }
+  }
+
+  /** A kernel of its own, for a stateless run. */
+  async aside(options: Options): Promise<Kernel> {
+    const life = new Life()
+    this.asides.add(life)
+    const kernel = await this.beginningOf(() => this.kernelOf(life, options, options.store))
+    const close = kernel.close.bind(kernel)
+    kernel.close = async () => {
+      await close()
+      await life.die()
+      this.asides.delete(life)
+    }
+    return kernel
+  }
+
+  private begin(before: Promise<void>): Promise<Living> {
+    const isFirst = this.lives.length === 0
+    const life = new Life()
+    this.lives.push(life)
+    return this.beginningOf(async () => {
+      await before
+      const kernel = await Promise.race([this.boot(life, isFirst), life.over])
+      // It has ended in its first moments: the next one is under way.
+      return kernel === OVER ? this.current : { life, kernel }
+    })
+  }
+
+  private async boot(life: Life, isFirst: boolean): Promise<KernelHost> {
+    const store = await this.deps.openStore(life)
+    const kernel = await this.kernelOf(life, this.options, store)
+    for (const heard of this.listeners.values()) heard.off = kernel.on(heard.listener)
+    // Frees what the last life had, and inherits what it has not told. A live engine does it within a second.
+    if (!isFirst) await kernel.host.lease.look()
+    return kernel
+  }
+
+  private async kernelOf(life: Life, options: Options, store: Store): Promise<KernelHost> {
+    const { clock, random, log, watcher, execute } = this.deps
+    const isAside = this.asides.has(life)
+    const kernel = await createKernel({
+      ...options,
+      store: gatedStore(store, life, isAside ? null : watcher),
+      ports: life.portsOf(clock, random, log),
+      execute: execute(life, isAside),
+      pollMs: NEVER_MS,
+      leaseMs: NEVER_MS,
+      closeGraceMs: 0,
+    })
+    life.kernel = kernel
+    return kernel
+  }
+
+  // ── the kernel of the engine ──────────────────────────────────────────────────────────────────────────────
+
+  start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
+    const id = request.id ?? this.newId<RunId>()
+    return this.ask((kernel) => kernel.start({ ...request, id }))
+  }
+
+  signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
+    const messageId = id ?? this.newId<MessageId>()
+    return this.ask((kernel) => kernel.signal(to, name, payload, messageId))
+  }
+
+  cancel(to: Address, reason: string, id: MessageId | null): Promise<void> {
+    const messageId = id ?? this.newId<MessageId>()
+    return this.ask((kernel) => kernel.cancel(to, reason, messageId))
+  }
+
+  async retry(to: Address, expectedAttempt: number | null): Promise<void> {
+    const before = await this.read.get(to.workspace, to.id)
+    let isAgain = false
+    await this.ask(async (kernel) => {
+      const view = isAgain ? await this.read.get(to.workspace, to.id) : before
+      isAgain = true
+      // The last life ended behind its commit.
+      if (before && view && view.attempt > before.attempt) return
+      await kernel.retry(to, expectedAttempt)
+    })
+  }
+
+  result(to: Address, signal: AbortSignal | null): Promise<Settled> {
+    return this.ask((kernel) => kernel.result(to, signal))
+  }
+
+  on(listener: Listener): () => void {
+    const key = {}
+    const kernel = this.lives.at(-1)?.kernel
+    this.listeners.set(key, { listener, off: kernel?.on(listener) ?? (() => {}) })
+    return () => {
+      this.listeners.get(key)?.off()
+      this.listeners.delete(key)
+    }
+  }
+
+  now(): number {
+    return this.deps.clock.nowMs
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.shut()
+    return this.closing
+  }
+
+  private async shut(): Promise<void> {
+    const { life, kernel } = await this.current
+    await kernel.close()
+    await life.die()
+    await this.deps.closed()
+  }
+
+  /** Asks the life of this moment, and the next one if that ends before it has answered. */
+  private async ask<T>(question: (kernel: Kernel) => Promise<T>): Promise<T> {
+    for (;;) {
+      const { life, kernel } = await this.current
+      const answer = await Promise.race([question(kernel), life.over])
+      if (answer !== OVER) return answer
+    }
+  }
+
+  private newId<Id extends string>(): Id {
+    const { clock, random } = this.deps
+    return uuidv7(clock.nowMs, random.bytes(10)) as Id
+  }
+}
