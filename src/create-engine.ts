@@ -7,6 +7,7 @@ import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
+import { transact } from './engine/transaction.js'
 import type { Engine, EngineOptions } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
@@ -55,7 +56,9 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     await kernel.close()
   }
   const client = makeClient(core, null)
-  return Object.assign(client, { close, [Symbol.asyncDispose]: close }) as unknown as Engine
+  const transaction = (work: unknown) => transact(core, work)
+  const own = { transaction, close, [Symbol.asyncDispose]: close }
+  return Object.assign(client, own) as unknown as Engine
 }
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>

@@ -28,8 +28,13 @@ export function explain(seen: Seen): Explanation {
   }
   if (view.status === 'running') {
     const since = view.startedAt ?? view.updatedAt
+    if (view.stop === 'pause') {
+      const text = `${view.id} is being paused: what runs may finish${openSteps(seen)}.`
+      return told('running', text, since, null, [resuming(view)])
+    }
     return told('running', `${view.id} is running${openSteps(seen)}.`, since, null, [])
   }
+  if (view.stop === 'pause') return waiting(seen)
   const due = view.dueAt !== null && view.dueAt <= seen.now
   if (due && view.owner === null && !hasCode(view, seen.live)) return withoutCode(view)
   if (view.status === 'pending') return pending(view, due)
@@ -97,8 +102,12 @@ function pending(view: RunView, due: boolean): Explanation {
 
 function waiting(seen: Seen): Explanation {
   const { view } = seen
-  const reason = view.reason ?? 'waiting'
-  const [why, next] = WHY[view.reason ?? 'paused'](seen)
+  const { reason } = view
+  if (reason === null) {
+    const text = `${view.id} is about to go on; it waits for a free worker.`
+    return told('waiting', text, view.updatedAt, null, [])
+  }
+  const [why, next] = WHY[reason](seen)
   return told(reason, `${view.id} is not moving because ${why}.`, view.updatedAt, view.dueAt, next)
 }
 
@@ -108,7 +117,7 @@ const WHY: Record<NonNullable<RunView['reason']>, (seen: Seen) => readonly [stri
   timer: forTimer,
   retry: forRetry,
   child: forChildren,
-  paused: () => ['it is paused', []],
+  paused: ({ view }) => ['it is paused', [resuming(view)]],
   diverged: () => [
     'the code no longer matches its history; nothing ran in its place',
     [
@@ -119,6 +128,11 @@ const WHY: Record<NonNullable<RunView['reason']>, (seen: Seen) => readonly [stri
     ],
   ],
 }
+
+const resuming = ({ id }: RunView): Next[number] => ({
+  text: 'let it go on',
+  command: `engine.resume(${quoted(id)})`,
+})
 
 function forSignal(seen: Seen): readonly [string, Next] {
   const names = [...new Set(open(seen, 'wait.opened').flatMap(({ meta }) => meta?.names ?? []))]

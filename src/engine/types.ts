@@ -9,6 +9,7 @@ import type {
   Log,
   Nothing,
   Opt,
+  PgClient,
   RunRef,
   Target,
   Types,
@@ -84,10 +85,13 @@ export interface RunHandle<T extends Types = Types> {
   /** Mail: stored, kept until the run takes it. */
   signal<K extends Key<T>>(
     name: K,
-    ...args: Args<T['sends'][K], Opt<{ id: string }>>
+    ...args: Args<T['sends'][K], Opt<{ id: string; transaction: PgClient }>>
   ): Promise<void>
   cancel(reason?: string): Promise<void>
   retry(): Promise<void>
+  /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
+  pause(): Promise<void>
+  resume(): Promise<void>
 }
 
 export type JournalEntry = Readonly<{
@@ -120,7 +124,7 @@ export type Explanation = Readonly<{
 
 // ── engine ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type StartOptions = Opt<{
+export type StartOptions<T extends Types = Types> = Opt<{
   /** Also the idempotency key: the same id gives the same run; with another input or definition: ID_TAKEN. */
   id: string
   workspace: string
@@ -129,6 +133,8 @@ export type StartOptions = Opt<{
   timeout: Duration
   /** 0–9, higher first, default 5. */
   priority: number
+  /** A first signal in the same commit; also delivered when the run exists already. */
+  message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
 }>
 /** `id` of the message: the second one with the same id changes nothing. */
 export type MessageOptions = Opt<{ id: string; workspace: string }>
@@ -169,18 +175,40 @@ export interface EngineEvents {
 export interface Client<W = unknown> {
   start<D extends Target<W>>(
     target: D,
-    ...args: Args<TypesOf<D, W>['input'], StartOptions>
+    ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & { transaction?: undefined }>
   ): Promise<RunHandle<TypesOf<D, W>>>
+  /** In the caller's transaction there is nothing to await before COMMIT: only the id comes back. */
+  start<D extends Target<W>>(
+    target: D,
+    input: TypesOf<D, W>['input'],
+    options: StartOptions<TypesOf<D, W>> & { transaction: PgClient },
+  ): Promise<{ readonly id: string }>
+  /** Thousands of starts in one call; the handles are in the order of the items. */
+  startMany<D extends Target<W>>(
+    target: D,
+    items: readonly {
+      readonly input: TypesOf<D, W>['input']
+      readonly options?: StartOptions<TypesOf<D, W>> | undefined
+    }[],
+  ): Promise<RunHandle<TypesOf<D, W>>[]>
   /** Start and wait for the end; does not throw, look at `status`. `stateless`: in memory, writes nothing. */
   run<D extends Target<W>>(
     target: D,
-    ...args: Args<TypesOf<D, W>['input'], StartOptions & Opt<{ stateless: boolean }>>
+    ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & Opt<{ stateless: boolean }>>
   ): Promise<Outcome<TypesOf<D, W>['output']>>
   /** The typed handle of a run, by its id. Asks nothing of the database. */
   handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
-  signal(runId: string, name: string, payload?: unknown, options?: MessageOptions): Promise<void>
+  signal(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+  ): Promise<void>
   cancel(runId: string, reason?: string, options?: MessageOptions): Promise<void>
   retry(runId: string, options?: Opt<{ expectedAttempt: number; workspace: string }>): Promise<void>
+  /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
+  pause(runId: string): Promise<void>
+  resume(runId: string): Promise<void>
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
@@ -197,6 +225,8 @@ export interface Client<W = unknown> {
 }
 
 export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
+  /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
+  transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

@@ -16,6 +16,7 @@ import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
 import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
+import { Operations } from './operations.js'
 import { named, readingFor } from './reading.js'
 import type {
   Answer,
@@ -38,6 +39,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 class KernelHost implements Kernel {
   readonly host: WorkerHost
   readonly read: RunReader
+  readonly operations: Operations
   private readonly store: Store
   private closed: Promise<void> | null = null
 
@@ -45,6 +47,7 @@ class KernelHost implements Kernel {
     this.host = new WorkerHost(options)
     this.store = options.store
     this.read = readingFor(options.store.read)
+    this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 
   async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {

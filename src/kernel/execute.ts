@@ -177,6 +177,7 @@ export class Executor {
     this.frames.add(frame)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)
+    if (created.meta?.bornWith === seq) this.events.entries(facts, [created], 0)
     if (!program) return frame.handOver()
     if (claimed.epoch > 1) {
       counters['frame.replayed'] += 1

@@ -49,8 +49,8 @@ export class Frame implements Answerer, HeldRun {
   private readonly scribe: Scribe
   private readonly ready: Outcome[] = []
   private lookAgain = true
-  /** The owner is closing: nothing new starts. */
-  handingOver = false
+  /** The owner is closing, or the run is to rest: nothing new starts. */
+  handingOver: 'close' | 'pause' | null = null
   private stop: StopCause | null = null
   end: End | null = null
   difference: Difference | null = null
@@ -82,6 +82,7 @@ export class Frame implements Answerer, HeldRun {
   resume(epoch: number): void {
     this.state = 'active'
     this.epoch = epoch
+    this.handingOver = null
     this.lookAgainNow()
   }
 
@@ -163,6 +164,7 @@ export class Frame implements Answerer, HeldRun {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
+    if (this.handingOver === 'pause' && !this.mail.cancel) return this.pumpPause()
     this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -300,10 +302,17 @@ export class Frame implements Answerer, HeldRun {
     for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
   }
 
-  /** The owner is closing: nothing new starts, and the run is given back when nothing runs. */
-  handOver(): void {
-    this.handingOver = true
+  /** Nothing new starts, and the run is given back when nothing runs. */
+  handOver(why: 'close' | 'pause' = 'close'): void {
+    this.handingOver = why
     this.deps.submit(this.run.uid)
+  }
+
+  /** What has finished is delivered; the end is left for the turn after the pause. */
+  private pumpPause(): void {
+    const outcome = this.ready.shift()
+    if (outcome) this.deliver(outcome)
+    else this.deps.submit(this.run.uid)
   }
 
   /** Out of memory: the body never settles, and its `finally` blocks do not run. */
@@ -341,17 +350,7 @@ export class Frame implements Answerer, HeldRun {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore } = parts
-    const delta: TurnDelta = {
-      kind: 'turn',
-      fence,
-      notBefore,
-      entries,
-      taken,
-      starts,
-      messages,
-      next,
-    }
+    const delta: TurnDelta = { kind: 'turn', fence, ...parts, next }
     this.inFlight = { delta, parts }
     return delta
   }
@@ -361,13 +360,13 @@ export class Frame implements Answerer, HeldRun {
     const sent = this.inFlight
     if (!sent || this.state === 'gone') return
     this.inFlight = null
-    if (answer.kind === 'done') return this.stored(sent.delta, answer.inbox)
+    if (answer.kind === 'done') return this.stored(sent.delta, answer)
     if (answer.kind === 'stopping' && this.end) {
       // The step did run: its outcome is kept, the end is not. The cancel itself is in the mailbox.
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stop = null
-      return this.deps.load(this.run.uid)
+      return answer.stop === 'pause' ? this.handOver('pause') : this.deps.load(this.run.uid)
     }
     this.lose()
     this.deps.lost(this.run.uid, answer.kind === 'early')
@@ -382,7 +381,7 @@ export class Frame implements Answerer, HeldRun {
     this.finish({ kind: 'failed', failure })
   }
 
-  private stored(delta: TurnDelta, inbox: number): void {
+  private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {
     const { next } = delta
     this.out.stored(delta.entries)
     if (next.kind !== 'go') {
@@ -391,6 +390,7 @@ export class Frame implements Answerer, HeldRun {
     }
     this.deps.committed(delta)
     if (next.kind !== 'go') return
+    if (stop === 'pause') this.handOver('pause')
     if (inbox > this.mail.seen) this.deps.load(this.run.uid)
     if (this.end) this.deps.submit(this.run.uid)
     this.pump()

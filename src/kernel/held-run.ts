@@ -38,7 +38,7 @@ export interface HeldRun {
   readonly body: Conversation
   readonly questions: Questions
   readonly difference: Difference | null
-  readonly handingOver: boolean
+  readonly handingOver: 'close' | 'pause' | null
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing: boolean

@@ -60,6 +60,8 @@ export type EntryKind =
 export interface EntryMeta {
   /** run.created: how a task's one step is to be tried, given at the call. */
   readonly order?: TaskOrder
+  /** run.created: stored past the committer with so many entries; who executes it first tells of it. */
+  readonly bornWith?: number
   /** step.asked: `inline` or `transaction`; child.started: the definition. Part of the divergence check. */
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */

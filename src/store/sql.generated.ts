@@ -836,6 +836,105 @@ begin
   end if;
   return case when is_ours then 'absent' else 'stale' end;
 end $f$;` },
+  { number: 4, name: 'operating', breaking: false, sql: `-- breaking: no
+-- What people and their own transactions do to runs.
+--
+-- A1. A start or a signal inside a caller's transaction takes no lock of a run that was there before: an open transaction
+--     holds up nobody but who starts the same id.
+
+-- Signals of callers' transactions. Whoever finds them after the commit sends them on under their ids.
+create table @schema@.letters (
+  no bigserial primary key,
+  at timestamptz not null,
+  workspace text not null,
+  run text not null,
+  id text not null,
+  name text not null,
+  payload text
+);
+
+-- One start, due and unclaimed, with its first message; alone, or inside a caller's transaction (\`is_within\`).
+create function @schema@.start_v1(
+  s_uid uuid, s_priority int, s_delay float8, s_timeout float8, s_workspace text, s_id text, s_def text, s_version text, s_tags text,
+  s_meta text, s_input text, m_id text, m_name text, m_payload text, is_within boolean
+) returns table (kind text, uid text, def text, is_same boolean)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  waits text;
+begin
+  -- Alone it has a connection of the commits; in a transaction of others the wait is theirs.
+  if not is_within then
+    waits := set_config('lock_timeout', '100ms', true);
+  end if;
+  insert into runs as r (uid, due_at, created_at, updated_at, deadline_at, epoch, seq, inbox, priority, status, workspace, id, def, version, tags)
+    values (s_uid, now_at + s_delay * interval '1 millisecond', now_at, now_at, now_at + (s_delay + s_timeout) * interval '1 millisecond',
+      0, 1, case when m_id is null then 0 else 1 end, s_priority, 'pending', s_workspace, s_id, s_def, s_version, s_tags)
+    on conflict do nothing;
+  if found then
+    insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+      values (s_uid, 1, 0, now_at, 0, 0, 'run.created', '', s_meta, s_input);
+    if m_id is not null then
+      insert into messages (uid, no, at, id, kind, name, payload) values (s_uid, 1, now_at, m_id, 'signal', m_name, m_payload);
+    end if;
+    kind := 'done';
+    return next;
+    return;
+  end if;
+  -- A later statement than the insert: only now the row is visible that it met.
+  select case when r.uid = s_uid then 'done' else 'exists' end, r.uid::text, r.def, r.def = s_def and j.payload is not distinct from s_input
+    into kind, uid, def, is_same
+    from runs r cross join lateral (select j.payload from journal j where j.uid = r.uid and j.seq = 1) j
+    where r.workspace = s_workspace and r.id = s_id;
+  if kind is null then
+    raise exception 'the uid of % is taken', s_id using errcode = '23505';
+  end if;
+  if is_within and m_id is not null and kind = 'exists' and is_same then
+    insert into letters (at, workspace, run, id, name, payload) values (now_at, s_workspace, s_id, m_id, m_name, m_payload);
+  end if;
+  return next;
+end $f$;
+
+-- A paused run keeps its due time, which no claim looks at (\`stop is null\`). Resumed it is due now, and the turn finds out what
+-- it waits for; one that was never claimed is due when it was.
+create function @schema@.pause_v1(of_workspace text, of_id text, is_paused boolean) returns table (uid text, refusal text, status text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  now_at timestamptz;
+  r runs;
+begin
+  select * into r from runs where runs.workspace = of_workspace and runs.id = of_id for no key update;
+  uid := r.uid::text;
+  status := r.status;
+  if r.uid is null then
+    refusal := 'RUN_NOT_FOUND';
+  elsif r.finished_at is not null then
+    refusal := 'RUN_FINISHED';
+  elsif r.stop = 'cancel' then
+    refusal := 'RUN_FINISHED';
+    status := 'being cancelled';
+  elsif is_paused and r.stop is null then
+    now_at := clock_v1();
+    update runs set stop = 'pause', updated_at = now_at,
+        status = case when r.owner is null then 'waiting' else r.status end,
+        reason = case when r.owner is null then 'paused' end
+      where runs.uid = r.uid;
+  elsif not is_paused and r.stop = 'pause' then
+    now_at := clock_v1();
+    update runs set stop = null, updated_at = now_at,
+        due_at = case when r.owner is not null then null when r.epoch = 0 then coalesce(r.due_at, now_at) else now_at end,
+        status = case when r.owner is not null then r.status when r.epoch = 0 then 'pending' else 'waiting' end,
+        reason = case when r.owner is null and r.diverged_builds is not null then 'diverged' end
+      where runs.uid = r.uid;
+  end if;
+  return next;
+end $f$;` },
 ]
 
 export const QUERIES = {
@@ -862,6 +961,16 @@ export const QUERIES = {
   server: `select pg_is_in_recovery() as standby, current_setting('server_version_num')::int as version,
   to_regclass(quote_ident($1::text) || '.migrations') is not null as migrated`,
   migrated: `select coalesce(max(number), 0)::int as number from @schema@.migrations`,
+  startAlone: `select kind, uid, def, is_same from @schema@.start_v1(
+  $1::uuid, $2::int, $3::float8, $4::float8, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+  $12::text, $13::text, $14::text, $15::boolean)`,
+  lookWithin: `select r.def, r.status from @schema@.runs r where r.workspace = $1::text and r.id = $2::text`,
+  mustBeWithin: `savepoint perdure; release savepoint perdure`,
+  post: `insert into @schema@.letters (at, workspace, run, id, name, payload)
+  values (@schema@.clock_v1(), $1::text, $2::text, $3::text, $4::text, $5::text)`,
+  letters: `select no::float8 as no, workspace, run, id, name, payload from @schema@.letters order by letters.no limit $1::int`,
+  burn: `delete from @schema@.letters where no = any ($1::bigint[])`,
+  pause: `select uid, refusal, status from @schema@.pause_v1($1::text, $2::text, $3::boolean)`,
   settled: `select r.uid::text as uid, r.workspace, r.id, r.status, j.payload, j.meta
   from unnest(@schema@.texts_v1($1::text), @schema@.texts_v1($2::text)) t (workspace, id)
   cross join lateral (

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
 import { batchContract } from './contract-batches.js'
 import { mailContract } from './contract-mail.js'
+import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
 import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
@@ -51,6 +52,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
     describe('reopen', () => reopenContract(on))
+    describe('operating', () => operatingContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))
   })
