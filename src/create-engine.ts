@@ -11,12 +11,13 @@ import { transact } from './engine/transaction.js'
 import type { Engine, EngineOptions } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
-import type { Log } from './kernel/ports.js'
+import type { Log, Ports } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { engineClosed } from './model/errors.js'
-import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS } from './model/limits.js'
+import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
+import { Retention } from './upkeep/retention.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<const W extends readonly Definition[] = readonly []>(
@@ -30,13 +31,17 @@ export async function createEngine<const W extends readonly Definition[] = reado
 export interface Instead {
   readonly opened?: Opened
   readonly kernel?: Partial<Omit<KernelOptions, 'store' | 'programs'>>
+  readonly retentionEveryMs?: number
 }
 
 export async function composeEngine(settings: Settings, instead: Instead = {}): Promise<Engine> {
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
-  const kernel = await startKernel(opened, usual(settings, programs), log, instead.kernel)
+  const started = await startKernel(opened, usual(settings, programs), log, instead.kernel)
+  const { kernel } = started
+  const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
+  const retention = startRetention(settings, opened, started, { log, everyMs })
   let closed = false
   const stateless = makeStateless(() => openMemoryKernel(settings, programs, log))
   const core: Core = {
@@ -52,6 +57,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     closed = true
     for (const caller of core.waiting) caller.abort(engineClosed())
     await stateless.close()
+    await retention?.close()
     // It closes the hints and the store too.
     await kernel.close()
   }
@@ -83,15 +89,31 @@ function usual(settings: Settings, programs: readonly Program[]): Usual {
   }
 }
 
+interface Started {
+  readonly kernel: Kernel
+  readonly ports: Ports
+}
+
+/** Who executes runs also clears them away. */
+function startRetention(
+  { worker, retentionMs: keepMs }: Settings,
+  { store }: Opened,
+  { ports: { clock } }: Started,
+  { log, everyMs }: { readonly log: Log; readonly everyMs: number },
+): Retention | null {
+  return worker && keepMs !== null ? new Retention({ store, clock, log, keepMs, everyMs }) : null
+}
+
 async function startKernel(
   opened: Opened,
   options: Usual,
   log: Log,
   instead: Instead['kernel'] = {},
-): Promise<Kernel> {
+): Promise<Started> {
   try {
     const ports = instead.ports ?? (await openLivePorts(opened.hints, log))
-    return await createKernel({ ...options, ...instead, ports, store: opened.store })
+    const kernel = await createKernel({ ...options, ...instead, ports, store: opened.store })
+    return { kernel, ports }
   } catch (error) {
     await opened.hints.close()
     await opened.store.close()
@@ -106,7 +128,7 @@ async function openMemoryKernel(
 ): Promise<MemoryKernel> {
   const opened = await openMemory()
   const options = { ...usual(settings, programs), worker: true, closeGraceMs: 0 }
-  const kernel = await startKernel(opened, options, log)
+  const { kernel } = await startKernel(opened, options, log)
   return {
     kernel,
     has: (definition) => settings.definitions.has(definition),

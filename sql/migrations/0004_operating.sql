@@ -97,3 +97,77 @@ begin
   end if;
   return next;
 end $f$;
+
+-- A new run with a copy of the first entries of another, which is only read. Messages were taken by the other run: their
+-- numbers mean nothing here.
+create function @schema@.fork_v1(
+  of_uid uuid, up_to int, f_uid uuid, f_id text, f_meta text, f_input text, o_seq int[], o_payload text, forgets int[]
+) returns table (kind text, uid text, def text, is_same boolean)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+begin
+  insert into runs (uid, due_at, created_at, updated_at, started_at, deadline_at, epoch, seq, priority, status, workspace, id, def, version, tags)
+    select f_uid, now_at, now_at, now_at, r.started_at, now_at + (r.deadline_at - r.created_at), 0, up_to, r.priority, 'pending',
+        r.workspace, f_id, r.def, r.version, r.tags
+      from runs r where r.uid = of_uid
+    on conflict do nothing;
+  if found then
+    insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+      select f_uid, j.seq, 0, j.at, j.occurrence, j.attempt, j.kind, j.name,
+          case when j.seq = 1 then f_meta
+            when j.kind in ('message.taken', 'child.ended') then (j.meta::jsonb - 'no')::text
+            when j.seq = any (forgets) then (j.meta::jsonb - 'uid')::text
+            else j.meta end,
+          case when j.seq = 1 then coalesce(f_input, j.payload) else coalesce(o.payload, j.payload) end
+        from journal j left join unnest(o_seq, texts_v1(o_payload)) o (seq, payload) on o.seq = j.seq
+        where j.uid = of_uid and j.seq <= up_to;
+    kind := 'done';
+    return next;
+    return;
+  end if;
+  select case when t.uid = f_uid then 'done' else 'exists' end, t.uid::text, t.def,
+      j.meta is not distinct from f_meta and j.payload is not distinct from coalesce(f_input, i.payload)
+    into kind, uid, def, is_same
+    from runs r join runs t on t.workspace = r.workspace and t.id = f_id
+    join journal j on j.uid = t.uid and j.seq = 1
+    join journal i on i.uid = r.uid and i.seq = 1
+    where r.uid = of_uid;
+  kind := coalesce(kind, 'gone');
+  return next;
+end $f$;
+
+-- Deletes runs that ended before the horizon, a bounded part of them: uids begin with the time at which they were made, so
+-- everything that could be old enough stands before the uid of the horizon, and no index is needed. One at a time.
+create function @schema@.prune_v1(keep_ms float8, after_uid uuid, look int, most int) returns table (is_ours boolean, pruned int, next_uid text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  horizon constant timestamptz := clock_v1() - keep_ms * interval '1 millisecond';
+  first_bits constant text := lpad(to_hex(greatest(ms_v1(horizon), 0)::bigint), 12, '0');
+  before_uid constant uuid := (left(first_bits, 8) || '-' || right(first_bits, 4) || '-0000-0000-000000000000')::uuid;
+  seen uuid[];
+  doomed uuid[];
+begin
+  pruned := 0;
+  is_ours := pg_try_advisory_xact_lock(hashtextextended('perdure retention of @schema@', 0));
+  if is_ours then
+    seen := array(select r.uid from runs r where r.uid > after_uid and r.uid < before_uid order by r.uid limit look);
+    doomed := array(select r.uid from runs r
+      where r.uid = any (seen) and r.finished_at < horizon
+        and not exists (select 1 from runs p where p.uid = r.parent_uid and (p.finished_at is null or p.finished_at >= horizon))
+      order by r.uid limit most for update skip locked);
+    delete from runs r where r.uid = any (doomed);
+    delete from journal j where j.uid = any (doomed);
+    delete from messages m where m.uid = any (doomed);
+    pruned := cardinality(doomed);
+    next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
+  end if;
+  return next;
+end $f$;

@@ -32,3 +32,13 @@ delete from @schema@.letters where no = any ($1::bigint[]);
 -- name: pause
 -- $1 workspace, $2 id, $3 paused or not.
 select uid, refusal, status from @schema@.pause_v1($1::text, $2::text, $3::boolean);
+
+-- name: fork
+-- $1 of which run, $2 entries up to, $3 uid, $4 id, $5 meta of entry 1, $6 input (null: as it was), $7 numbers and $8 payloads of
+-- entries that are replaced, $9 numbers of entries that forget their child.
+select kind, uid, def, is_same from @schema@.fork_v1(
+  $1::uuid, $2::int, $3::uuid, $4::text, $5::text, $6::text, $7::int[], $8::text, $9::int[]);
+
+-- name: prune
+-- $1 ms that finished runs are kept, $2 uids after, $3 rows to look at, $4 runs to delete at most.
+select is_ours, pruned, next_uid from @schema@.prune_v1($1::float8, $2::uuid, $3::int, $4::int);

@@ -1,9 +1,13 @@
-// What people do to a run that is there: cancel, retry, pause, resume.
+// What people do to a run that is there: cancel, retry, pause, resume, fork.
 
+import type { Address, ForkOrder } from '../kernel/api.js'
+import { encode } from '../model/codec.js'
 import { optionInvalid } from '../model/errors.js'
-import { addressOf, beforeWrite, type Core, messageIdOf } from './core.js'
-import { reasonOf } from './handle.js'
+import { addressOf, beforeWrite, type Core, found, messageIdOf, runIdOf } from './core.js'
+import { makeHandle, reasonOf } from './handle.js'
 import { optionsObject } from './paged.js'
+import { viewOf } from './read.js'
+import { storedInput } from './start.js'
 
 export type Spaced = { readonly workspace?: unknown }
 
@@ -34,6 +38,46 @@ export function operatingCalls(
       beforeWrite(core, 'resume')
       await core.kernel.operations.resume(addressOf(own, id))
     },
+    fork: async (id: unknown, options?: unknown) => {
+      beforeWrite(core, 'fork')
+      const given = optionsObject(options, 'engine.fork', [
+        'from',
+        'input',
+        'outputs',
+        'id',
+        'workspace',
+      ])
+      const to = addressOf(spaceOf(given, 'fork'), id)
+      const order = await forkOrder(core, to, given)
+      const forked = await core.kernel.operations.fork(to, order)
+      const target = found(core, 'fork', forked.definition)
+      return makeHandle(core, { workspace: to.workspace, id: forked.id, target, isKnown: true })
+    },
+  }
+}
+
+async function forkOrder(
+  core: Core,
+  to: Address,
+  { from, input, outputs, id }: Readonly<Record<string, unknown>>,
+): Promise<ForkOrder> {
+  if (from !== undefined && typeof from !== 'string' && typeof from !== 'number') {
+    throw optionInvalid('from', 'engine.fork', from, 'the name of a step or a position')
+  }
+  const isDict = typeof outputs === 'object' && outputs !== null && !Array.isArray(outputs)
+  if (outputs !== undefined && !isDict) {
+    throw optionInvalid('outputs', 'engine.fork', outputs, 'results by the names of their steps')
+  }
+  const stored = Object.entries(outputs ?? {}).map(([name, value]) => {
+    const text = encode(value, `the output of "${name}"`, core.valueBytesMax)
+    return [name, text] as const
+  })
+  const named = input === undefined ? null : (await viewOf(core, to.workspace, to.id)).definition
+  return {
+    from: from ?? null,
+    input: named === null ? null : await storedInput(core, found(core, 'fork', named), input),
+    outputs: Object.fromEntries(stored),
+    id: id === undefined ? null : runIdOf(id),
   }
 }
 

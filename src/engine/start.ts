@@ -86,7 +86,7 @@ export function startPrepared(
     : kernel.operations.start(request, message, within)
 }
 
-async function storedInput(core: Core, target: Found, input: unknown): Promise<Stored> {
+export async function storedInput(core: Core, target: Found, input: unknown): Promise<Stored> {
   const what = `The input of ${target.made?.kind ?? 'workflow'} "${target.name}"`
   const schema = target.made?.input ?? null
   const parsed = schema === null ? input : await parse(schema, input, 'INPUT_INVALID', what)

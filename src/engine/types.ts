@@ -209,6 +209,20 @@ export interface Client<W = unknown> {
   /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
   pause(runId: string): Promise<void>
   resume(runId: string): Promise<void>
+  /**
+   * A new run that goes on from a point of another, which is not touched. `from`: before the step of that name, or behind the
+   * entry of that number; left out: from the beginning. `outputs` replaces recorded results, by the names of their steps.
+   */
+  fork(
+    runId: string,
+    options?: Opt<{
+      from: string | number
+      input: unknown
+      outputs: Dict<unknown>
+      id: string
+      workspace: string
+    }>,
+  ): Promise<RunHandle>
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
@@ -245,6 +259,8 @@ export type EngineOptions<W> = Opt<{
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
   /** Names this deploy, for divergence and missing code. */
   build: string
+  /** How long finished runs are kept; false: for ever. Default '30 days'. */
+  retention: Duration | false
   maxValueBytes: number
   allowEmbeddedInProduction: boolean
   log: Log

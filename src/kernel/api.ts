@@ -5,8 +5,11 @@ import type { Program } from '../model/program.js'
 import type { Entry, Instant, Status, Stored, StoredReason } from '../model/run.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
+import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
 import type { Client, RunReader, Settled, Store } from './store.js'
+
+export type { ForkOrder }
 
 export interface KernelOptions {
   readonly store: Store
@@ -107,6 +110,8 @@ export interface OperatingKernel {
   /** Resolves when it is stored. What runs may finish. Throws RUN_NOT_FOUND, RUN_FINISHED. */
   pause(to: Address): Promise<void>
   resume(to: Address): Promise<void>
+  /** A new run that goes on from a point of another. Throws RUN_NOT_FOUND, ID_TAKEN, OPTION_INVALID. */
+  fork(to: Address, order: ForkOrder): Promise<{ readonly id: RunId; readonly definition: string }>
 }
 
 export type KernelEvent = {

@@ -165,6 +165,7 @@ export class Executor {
       ...claimed,
       input: created.payload ?? '',
       order: created.meta?.order ?? null,
+      seed: created.meta?.seed ?? claimed.uid,
     }
     const suspect = claimed.crashes >= CRASHES_SUSPECT
     if (suspect) counters['run.suspect'] += 1

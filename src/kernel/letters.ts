@@ -49,7 +49,7 @@ export class Letters {
       const carried = await Promise.all(wave.map((letter) => this.one(letter)))
       for (const [i, { no }] of wave.entries()) if (carried[i]) arrived.push(no)
     }
-    await this.store.burn(arrived)
+    if (arrived.length > 0) await this.store.burn(arrived)
     this.isMore ||= letters.length === LETTERS_PER_ROUND && arrived.length > 0
   }
 

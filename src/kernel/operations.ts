@@ -4,10 +4,11 @@
 // Talks to:  the operating half of the store; the worker, which is told what was made due or is to rest.
 
 import { idTaken, outcomeUnknown, runFinished, runNotFound, valueRefused } from '../model/errors.js'
-import type { MessageId, RunId } from '../model/ids.js'
+import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { TRANSACTION_MAX_MS } from '../model/limits.js'
-import { isFinal, type NewMessage, type Stored } from '../model/run.js'
+import { type Entry, isFinal, type NewMessage, type Stored } from '../model/run.js'
 import type { Address, FirstMessage, Kernel, OperatingKernel, StartRequest } from './api.js'
+import { type ForkOrder, planFork } from './fork.js'
 import { runInside } from './inside.js'
 import { named } from './reading.js'
 import {
@@ -19,6 +20,8 @@ import {
   type Within,
 } from './store.js'
 import type { WorkerHost } from './worker.js'
+
+const JOURNAL_PAGE = 1_000
 
 export class Operations implements OperatingKernel {
   private readonly host: WorkerHost
@@ -92,6 +95,32 @@ export class Operations implements OperatingKernel {
   async resume(to: Address): Promise<void> {
     await this.setPaused(to, false)
     this.host.madeDue()
+  }
+
+  async fork(to: Address, order: ForkOrder) {
+    const view = await named(this.store.read.get(to.workspace, to.id))
+    if (!view) throw runNotFound(to.id)
+    const { uid: of, definition } = view
+    const uid = this.host.newUid()
+    const id = order.id ?? (uid as string as RunId)
+    const plan = planFork(await this.journal(of), order, { of, uid, id })
+    const answer = await this.refusals(id, this.store.fork(plan))
+    if (answer.kind === 'gone') throw runNotFound(to.id)
+    if (answer.kind === 'exists' && !answer.same) throw idTaken(id, answer.definition, definition)
+    this.host.madeDue()
+    return { id, definition }
+  }
+
+  /** Append only: what is read in parts is a beginning of it. */
+  private async journal(uid: Uid): Promise<readonly Entry[]> {
+    const entries: Entry[] = []
+    for (let isMore = true; isMore; ) {
+      const page = { after: entries.length, limit: JOURNAL_PAGE, newestFirst: false }
+      const part = await named(this.store.read.history(uid, page))
+      entries.push(...part)
+      isMore = part.length === JOURNAL_PAGE
+    }
+    return entries
   }
 
   private async setPaused(to: Address, isPaused: boolean) {

@@ -27,6 +27,38 @@ export interface OperatingStore {
    * that never ran when it was due before. Doing it again changes nothing. A run that is being cancelled is refused.
    */
   setPaused(to: Receiver, isPaused: boolean): Promise<PauseAnswer>
+
+  /**
+   * A new pending run with a copy of the first entries of another, which is not touched. `same`: the run under that id was
+   * made of the same run, from the same point, with the same input. `gone`: there is no run to be copied.
+   */
+  fork(fork: ForkPlan): Promise<LoneAnswer | { readonly kind: 'gone' }>
+
+  /**
+   * Deletes runs that have ended longer ago than `keepMs`, with all that belongs to them, in the order of their uids behind
+   * `after`: a bounded part per call, each whole or not at all. Never a child of a run that is not to go itself. null: another
+   * is at it. `next`: where the next call begins; null: this was the end.
+   */
+  prune(
+    keepMs: number,
+    after: Uid | null,
+  ): Promise<{ readonly pruned: number; readonly next: Uid | null } | null>
+}
+
+export interface ForkPlan {
+  readonly of: Uid
+  readonly uid: Uid
+  readonly id: RunId
+  /** Entries 1 … upTo are copied. */
+  readonly upTo: number
+  /** Of entry 1. */
+  readonly meta: EntryMeta
+  /** null: as it was. */
+  readonly input: Stored | null
+  /** Recorded results that are replaced. */
+  readonly outputs: readonly { readonly seq: number; readonly payload: Stored }[]
+  /** Entries whose child is not the fork's: it starts one of its own. */
+  readonly forgetsChild: readonly number[]
 }
 
 export interface Receiver {

@@ -23,6 +23,29 @@ export const transactionForeign = (why: keyof typeof FOREIGN, cause?: unknown): 
   return new PerdureError('TRANSACTION_INVALID', message, { hint, cause })
 }
 
+/** `names`: what there is. */
+export const pointUnknown = (
+  option: string,
+  name: string,
+  names: readonly string[],
+): PerdureError =>
+  new PerdureError(
+    'OPTION_INVALID',
+    `Option "${option}" in engine.fork names ${JSON.stringify(name)}, of which the run has ${
+      option === 'from' ? 'nothing in its history' : 'no result before that point'
+    }.`,
+    {
+      hint:
+        names.length === 0
+          ? 'there is none yet: leave it out'
+          : `there is ${names
+              .slice(0, 10)
+              .map((one) => JSON.stringify(one))
+              .join(', ')}${names.length > 10 ? ', …' : ''}`,
+      details: { option, names },
+    },
+  )
+
 export const outcomeOfTransactionUnknown = (cause: unknown): PerdureError =>
   new PerdureError(
     'OUTCOME_UNKNOWN',

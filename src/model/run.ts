@@ -62,6 +62,9 @@ export interface EntryMeta {
   readonly order?: TaskOrder
   /** run.created: stored past the committer with so many entries; who executes it first tells of it. */
   readonly bornWith?: number
+  /** run.created of a fork: the run it was made of, and the first of all, whose random numbers it repeats. */
+  readonly forkOf?: Uid
+  readonly seed?: Uid
   /** step.asked: `inline` or `transaction`; child.started: the definition. Part of the divergence check. */
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
@@ -152,6 +155,8 @@ export interface RunFacts {
   readonly version: string | null
   readonly input: Stored
   readonly order: TaskOrder | null
+  /** Of its random numbers; absent: the uid. */
+  readonly seed?: Uid
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null

@@ -3,18 +3,21 @@
 import type {
   CallersTransaction,
   Client,
+  ForkPlan,
   Letter,
   LoneAnswer,
   LoneStart,
+  NewRun,
   OperatingStore,
   PauseAnswer,
   Receiver,
   Within,
 } from '../kernel/store.js'
 import { transactionForeign } from '../model/errors.js'
+import type { Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
 import { refuseUnstorable } from './memory-refusals.js'
-import type { MemoryRun } from './memory-run.js'
+import { idKey, type MemoryRun } from './memory-run.js'
 import { MemoryTables } from './memory-tables.js'
 
 type Posted = Letter & { readonly no: number }
@@ -87,6 +90,47 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     return { kind: 'done', uid: row.uid }
   }
 
+  async fork(plan: ForkPlan): Promise<LoneAnswer | { readonly kind: 'gone' }> {
+    const of = this.runs.get(plan.of)
+    if (!of) return { kind: 'gone' }
+    const { uid, id, upTo } = plan
+    const input = plan.input ?? of.journal[0]?.payload ?? ''
+    const parts = { parent: null, delayMs: 0, timeoutMs: null }
+    const run: NewRun = { ...of.run, uid, id, version: of.version, input, ...parts }
+    const answer = this.known({ run, meta: null, message: null })
+    if (answer?.kind === 'exists') {
+      const [created] = this.find(run.workspace, id)?.journal ?? []
+      const same = JSON.stringify(created?.meta) === JSON.stringify(plan.meta)
+      return { ...answer, same: answer.same && same }
+    }
+    if (answer) return answer
+    const now = this.now()
+    const row = this.insert({ kind: 'start', run, claim: false }, { by: null, now, spans: [] })
+    row.startedAt = of.startedAt
+    row.deadlineAt = of.deadlineAt === null ? null : now + (of.deadlineAt - of.createdAt)
+    row.journal.splice(
+      0,
+      1,
+      ...of.journal.slice(0, upTo).map((entry) => copied(entry, plan, input)),
+    )
+    return { kind: 'done' }
+  }
+
+  async prune(keepMs: number, _after: Uid | null) {
+    const horizon = this.now() - keepMs
+    const isOld = ({ finishedAt }: MemoryRun): boolean =>
+      finishedAt !== null && finishedAt < horizon
+    const doomed = [...this.runs.values()].filter((row) => {
+      const parent = row.run.parent && this.runs.get(row.run.parent.uid)
+      return isOld(row) && (!parent || isOld(parent))
+    })
+    for (const { uid, run } of doomed) {
+      this.runs.delete(uid)
+      this.byId.delete(idKey(run.workspace, run.id))
+    }
+    return { pruned: doomed.length, next: null }
+  }
+
   /** Its due time stays: no claim looks at it. */
   private pause(row: MemoryRun): void {
     row.stop = 'pause'
@@ -140,6 +184,19 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     this.lettersWritten += 1
     this.posted.push({ ...letter, no: this.lettersWritten })
   }
+}
+
+function copied(
+  entry: MemoryRun['journal'][number],
+  { meta, outputs, forgetsChild }: ForkPlan,
+  input: string,
+): MemoryRun['journal'][number] {
+  if (entry.seq === 1) return { ...entry, epoch: 0, meta, payload: input }
+  const { no, uid, ...rest } = entry.meta ?? {}
+  const forgets = forgetsChild.includes(entry.seq) || uid === undefined
+  const own = entry.meta && { ...rest, ...(forgets ? {} : { uid }) }
+  const replaced = outputs.find(({ seq }) => seq === entry.seq)
+  return { ...entry, epoch: 0, meta: own, payload: replaced?.payload ?? entry.payload }
 }
 
 /** A start of the same transaction under the same id. */

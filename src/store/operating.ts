@@ -2,6 +2,7 @@
 
 import type {
   CallersTransaction,
+  ForkPlan,
   Letter,
   LoneAnswer,
   LoneStart,
@@ -22,9 +23,13 @@ import {
 import { asStoreError, withRetries } from './errors.js'
 import type { Sql } from './sql.js'
 import { asDriverError, invalidTransaction, transactionId } from './step-transaction.js'
-import { list, metaText, numberOf, onlyRow, textOf, textOrNull } from './wire.js'
+import { list, metaText, numberOf, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
 const WHOSE = 'engine.transaction'
+const FIRST_UID = '00000000-0000-0000-0000-000000000000'
+/** Rows that one call of prune looks at, and runs that it deletes: milliseconds, whatever there is. */
+const PRUNE_LOOK = 1_000
+const PRUNE_MOST = 100
 
 export function sqlOperating(driver: Driver, sql: Sql): OperatingStore {
   const write = (text: string, params: readonly SqlValue[]) =>
@@ -58,6 +63,17 @@ export function sqlOperating(driver: Driver, sql: Sql): OperatingStore {
     },
     async setPaused({ workspace, id }, isPaused) {
       return pauseAnswer(onlyRow(await write(sql.pause, [workspace, id, isPaused])))
+    },
+    async fork(plan) {
+      const row = onlyRow(await write(sql.fork, forkParams(plan)))
+      return row.kind === 'gone' ? { kind: 'gone' } : loneAnswer(row)
+    },
+    async prune(keepMs, after) {
+      const params = [keepMs, after ?? FIRST_UID, PRUNE_LOOK, PRUNE_MOST]
+      // Not on a commit connection: nobody waits for it.
+      const row = onlyRow(await withRetries(() => driver.query('read', sql.prune, params)))
+      if (row.is_ours !== true) return null
+      return { pruned: numberOf(row, 'pruned'), next: textOrNull(row, 'next_uid') as Uid | null }
     },
   }
 }
@@ -151,6 +167,21 @@ function startParams({ run, meta, message }: LoneStart, within: Within | null): 
     message?.name ?? null,
     message?.payload ?? null,
     within !== null,
+  ]
+}
+
+function forkParams(plan: ForkPlan): SqlValue[] {
+  const { outputs } = plan
+  return [
+    plan.of,
+    plan.upTo,
+    plan.uid,
+    plan.id,
+    metaText(plan.meta),
+    plan.input,
+    list(outputs.map(({ seq }) => seq)),
+    pack(outputs.map(({ payload }) => payload)),
+    list(plan.forgetsChild),
   ]
 }
 

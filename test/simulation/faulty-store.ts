@@ -194,6 +194,14 @@ export class FaultyStore implements Store {
     return this.change('setPaused', null, () => this.world.memory.setPaused(...args))
   }
 
+  fork(...args: Parameters<Store['fork']>) {
+    return this.change('fork', null, () => this.world.memory.fork(...args))
+  }
+
+  prune(...args: Parameters<Store['prune']>) {
+    return this.change('prune', null, () => this.world.memory.prune(...args))
+  }
+
   settled(tickets: Parameters<Store['settled']>[0]) {
     return this.call('settled', () => this.world.memory.settled(tickets))
   }

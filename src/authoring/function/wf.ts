@@ -50,7 +50,7 @@ export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
 function lazily(run: RunFacts): () => ReturnType<typeof generatorOf> {
   let made: ReturnType<typeof generatorOf> | undefined
   return () => {
-    made ??= generatorOf(run.uid)
+    made ??= generatorOf(run.seed ?? run.uid)
     return made
   }
 }
