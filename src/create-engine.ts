@@ -13,7 +13,6 @@ import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
-import { engineClosed } from './model/errors.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
@@ -50,16 +49,13 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     log,
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
-    waiting: new Set(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
     closed = true
-    for (const caller of core.waiting) caller.abort(engineClosed())
-    await stateless.close()
     await retention?.close()
-    // It closes the hints and the store too.
-    await kernel.close()
+    // The kernel closes the hints and the store too.
+    await Promise.all([kernel.close(), stateless.close()])
   }
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)

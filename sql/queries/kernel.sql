@@ -43,8 +43,8 @@ delete from @schema@.workers where id = $1::uuid;
 delete from @schema@.workers;
 
 -- name: reap
--- $1 ids and $2 beats of workers seen unmoved, $3 who asks, $4 lost the last answer, $5 ms that heard feed rows are kept. Keeps O2, O3.
-select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8);
+-- $1 ids and $2 beats of workers seen unmoved, $3 who asks, $4 names also its own feed rows behind this id, $5 ms that heard feed rows are kept. Keeps O2, O3.
+select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::bigint, $5::float8);
 
 -- name: reopen
 -- $1 uids (deepest first), $2 attempts, $3 due, $4–$10 their entries. All or none.

@@ -18,8 +18,10 @@ export interface StepSettings {
   readonly timeoutMs: number | null
 }
 
+const NONE: StepSettings = { retry: null, timeoutMs: null }
+
 export function readStepOptions(options: unknown, where: string): StepSettings {
-  if (options === undefined) return { retry: null, timeoutMs: null }
+  if (options === undefined) return NONE
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw optionInvalid('options', where, options, 'an object')
   }

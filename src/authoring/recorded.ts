@@ -13,12 +13,16 @@ const failures = new WeakMap<Error, Failure>()
 export function answered<T>(answer: Promise<T>): Promise<T>
 export function answered<T, U>(answer: Promise<T>, read: (value: T) => U): Promise<U>
 export function answered<T>(answer: Promise<T>, read?: (value: T) => unknown): Promise<unknown> {
-  const given = answer.then(read ?? ((value) => value), (reason: unknown) => {
-    throw reason instanceof Failure ? recordedError(reason) : reason
-  })
+  const given = answer.then(read, throwRecorded)
   // A forgotten await must not end the process: the failure is in the journal.
-  given.catch(() => {})
+  given.catch(ignore)
   return given
+}
+
+// Not made anew for every step.
+const ignore = (): void => {}
+const throwRecorded = (reason: unknown): never => {
+  throw reason instanceof Failure ? recordedError(reason) : reason
 }
 
 export function decoded(answer: Promise<Stored>): Promise<unknown> {
@@ -50,10 +54,14 @@ interface Executed {
 }
 
 /** One execution of user code: its result as it is stored, or its failure. */
-export async function executed(code: () => unknown, step: Executed): Promise<Effect> {
+export async function executed<G>(
+  code: (given: G) => unknown,
+  given: G,
+  step: Executed,
+): Promise<Effect> {
   let result: unknown
   try {
-    result = await code()
+    result = await code(given)
   } catch (error) {
     const where = `the error of step "${step.name}"`
     throw new Failure(encodeError(error, where), { message: messageOf(error) })

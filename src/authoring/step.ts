@@ -25,22 +25,31 @@ export function runLog(log: Log, about: object, silent: () => boolean): Log {
   return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
 }
 
-export function stepOf(attempt: Attempt, name: string, run: RunRef, log: Log): Step {
-  return new StepOf(attempt, name, run, log)
+/** The run that a step belongs to, as user code sees it. */
+interface Around {
+  readonly run: RunRef
+}
+
+export function stepOf(attempt: Attempt, name: string, around: Around, log: Log): Step {
+  return new StepOf(attempt, name, around, log)
 }
 
 /** Most steps look at nothing of this: what costs something is made when it is asked for. */
 class StepOf implements Step {
-  readonly run: RunRef
+  readonly #around: Around
   readonly #attempt: Attempt
   readonly #name: string
   readonly #log: Log
 
-  constructor(attempt: Attempt, name: string, run: RunRef, log: Log) {
+  constructor(attempt: Attempt, name: string, around: Around, log: Log) {
     this.#attempt = attempt
     this.#name = name
-    this.run = run
+    this.#around = around
     this.#log = log
+  }
+
+  get run(): RunRef {
+    return this.#around.run
   }
 
   get key(): string {

@@ -33,8 +33,6 @@ export interface Core {
   readonly valueBytesMax: number
   /** By name. */
   readonly definitions: ReadonlyMap<string, Made>
-  /** Callers that wait for a result: they must hear when nobody will tell them any more. */
-  readonly waiting: Set<AbortController>
   isClosed(): boolean
 }
 

@@ -102,7 +102,7 @@ interface Wait {
 }
 
 function readWait(options: unknown): Wait {
-  if (options === undefined) return { timeoutMs: null, signal: null }
+  if (options === undefined) return AS_LONG_AS_IT_TAKES
   if (typeof options !== 'object' || options === null) {
     throw optionInvalid('options', 'result()', options, 'an object')
   }
@@ -117,23 +117,24 @@ function readWait(options: unknown): Wait {
   }
 }
 
+const AS_LONG_AS_IT_TAKES: Wait = { timeoutMs: null, signal: null }
+
 /** The end of a run; rejects when the caller has waited long enough, and when the engine is closed. */
 export async function settled(
   core: Core,
   to: Address,
-  { timeoutMs, signal }: Wait = { timeoutMs: null, signal: null },
+  { timeoutMs, signal }: Wait = AS_LONG_AS_IT_TAKES,
 ): Promise<Settled> {
+  if (timeoutMs === null && signal === null) return core.kernel.result(to, null)
   const given = new AbortController()
   const abort = (): void => given.abort(signal?.reason)
   const late = (): void => given.abort(resultTimedOut(to.id, timeoutMs ?? 0))
   const timer = timeoutMs === null ? null : setTimeout(late, Math.min(timeoutMs, TIMER_MAX_MS))
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort)
-  core.waiting.add(given)
   try {
     return await core.kernel.result(to, given.signal)
   } finally {
-    core.waiting.delete(given)
     signal?.removeEventListener('abort', abort)
     if (timer !== null) clearTimeout(timer)
   }

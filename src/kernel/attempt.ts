@@ -1,10 +1,10 @@
 // One attempt of one step: user code with a time limit, an AbortSignal and, if it asks for one, a transaction.
 //
 // Owns:      the attempt's abort controller, its timer and its open transaction.
-// Talks to:  StepOrder.execute (user code), Store.open. Tells its frame once, by `finished`.
+// Talks to:  StepOrder.execute (user code), Store.open. Tells its frame once, by `attemptEnded`.
 //
 // Invariants
-//   A1. `finished` is called at most once. A late result of code that was given up has no effect.
+//   A1. The owner is told at most once. A late result of code that was given up has no effect.
 //   A2. A failure is told only when its transaction is known to be rolled back, so the next attempt meets no
 //       locks of this one.
 //   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
@@ -36,6 +36,11 @@ export interface AttemptTimes {
   readonly startedAt: number
 }
 
+/** Who is told of the end, once. */
+export interface AttemptOwner {
+  attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void
+}
+
 export interface AttemptDeps {
   readonly clock: Clock
   readonly fault: Ports['fault']
@@ -54,7 +59,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   private readonly run: RunFacts
   private readonly ask: StepAsk
   private readonly deps: AttemptDeps
-  private readonly finished: (end: AttemptEnd) => void
+  private readonly owner: AttemptOwner
   private controller: AbortController | null = null
   private abortReason: Error | null = null
   private offTimer: (() => void) | null = null
@@ -64,12 +69,12 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   private over = false
   private conflict = false
 
-  constructor(run: RunFacts, ask: StepAsk, deps: AttemptDeps, finished: (end: AttemptEnd) => void) {
+  constructor(run: RunFacts, ask: StepAsk, deps: AttemptDeps, owner: AttemptOwner) {
     this.run = run
     this.ask = ask
     this.number = ask.attempts + 1
     this.deps = deps
-    this.finished = finished
+    this.owner = owner
     this.startedAt = deps.clock.monotonic()
   }
 
@@ -193,6 +198,10 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
           : new Failure(encodeError(error, `step "${this.ask.name}"`))
       return this.finished({ kind: 'failed', failure })
     })
+  }
+
+  private finished(end: AttemptEnd): void {
+    this.owner.attemptEnded(this.ask, this, end)
   }
 
   private finish(): void {

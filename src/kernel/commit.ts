@@ -33,14 +33,22 @@ interface Item {
   readonly delta: Delta
   readonly bytes: number
   /** An earlier sending may have stored it: busy is no answer to that. */
-  readonly resent?: boolean
-  answered(answer: Answer, committed: Committed): void
+  readonly resent: boolean
+  /** The run whose turn it is; or whoever waits for the answer. */
+  readonly run: RunName | null
+  readonly caller: Caller | null
+}
+
+interface Caller {
+  answered(answer: Answer): void
   refused(error: StoreRefused): void
 }
 
 /** A run that says what it has to say when it is asked. */
 export interface Speaker {
   readonly run: RunName
+  /** It is in the queue of those that are asked. */
+  isQueued: boolean
   takeDelta(): TurnDelta | null
 }
 
@@ -70,7 +78,7 @@ const RETRY_MAX_MS = 1_000
 
 export class Committer {
   private readonly deps: CommitterDeps
-  private readonly speakers = new Map<Uid, Speaker>()
+  private speakers: Speaker[] = []
   private readonly again: Item[] = []
   private readonly messages: Item[] = []
   private readonly starts: Item[] = []
@@ -86,36 +94,26 @@ export class Committer {
 
   /** This run has something to say. It is asked when the next batch is made. */
   submit(speaker: Speaker): void {
-    this.speakers.set(speaker.run.uid, speaker)
+    if (!speaker.isQueued) {
+      speaker.isQueued = true
+      this.speakers.push(speaker)
+    }
     this.schedule()
   }
 
-  send(delta: StartDelta | MessageDelta): Promise<{ answer: Answer; committed: Committed }> {
-    return new Promise((resolve, reject) => {
-      const bytes = bytesOf(delta)
-      this.queuedBytes += bytes
-      const item: Item = {
-        delta,
-        bytes,
-        answered: (answer, committed) => {
-          this.queuedBytes -= bytes
-          resolve({ answer, committed })
-        },
-        refused: (error) => {
-          this.queuedBytes -= bytes
-          reject(error)
-        },
-      }
-      if (delta.kind === 'start') this.starts.push(item)
-      else this.messages.push(item)
-      this.schedule()
-    })
+  send(delta: StartDelta | MessageDelta, caller: Caller): void {
+    const bytes = bytesOf(delta)
+    this.queuedBytes += bytes
+    const item: Item = { delta, bytes, resent: false, run: null, caller }
+    if (delta.kind === 'start') this.starts.push(item)
+    else this.messages.push(item)
+    this.schedule()
   }
 
   /** Nothing is queued or in flight. */
   get idle(): boolean {
     const queued =
-      this.speakers.size + this.again.length + this.messages.length + this.starts.length
+      this.speakers.length + this.again.length + this.messages.length + this.starts.length
     return queued === 0 && this.inFlight === 0
   }
 
@@ -150,16 +148,20 @@ export class Committer {
       bytes += item.bytes
     }
     // A frame that is gone may still have a delta here: two of one run are never in flight.
-    const waiting = new Set(
-      this.again.map(({ delta }) => (delta.kind === 'turn' ? delta.fence.uid : null)),
-    )
-    for (const uid of [...this.speakers.keys()]) {
-      if (batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX) break
-      if (this.engaged.has(uid) || waiting.has(uid)) continue
-      const speaker = this.speakers.get(uid)
-      const delta = speaker?.takeDelta()
-      this.speakers.delete(uid)
-      if (speaker && delta) add(this.turnItem(delta, speaker.run))
+    const isBusy = (uid: Uid): boolean =>
+      this.engaged.has(uid) ||
+      this.again.some(({ delta }) => delta.kind === 'turn' && delta.fence.uid === uid)
+    const asked = this.speakers
+    this.speakers = []
+    for (const speaker of asked) {
+      const isFull = batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX
+      if (isFull || isBusy(speaker.run.uid)) {
+        this.speakers.push(speaker)
+        continue
+      }
+      speaker.isQueued = false
+      const delta = speaker.takeDelta()
+      if (delta) add(this.turnItem(delta, speaker.run))
     }
     for (const queue of [this.again, this.messages, this.starts]) {
       let taken = 0
@@ -176,20 +178,18 @@ export class Committer {
   private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
     if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
-    return {
-      delta,
-      bytes: bytesOf(delta),
-      answered: (answer) => this.deps.turnAnswered(delta, answer, run),
-      refused: (error) => this.deps.turnRefused(delta, error),
-    }
+    return { delta, bytes: bytesOf(delta), resent: false, run, caller: null }
   }
 
   private engage(delta: Delta, on: boolean): void {
     if (delta.kind !== 'turn') return
-    for (const uid of [delta.fence.uid, ...delta.messages.map((m) => m.to)]) {
-      if (on) this.engaged.add(uid)
-      else this.engaged.delete(uid)
-    }
+    this.engageRun(delta.fence.uid, on)
+    for (const { to } of delta.messages) this.engageRun(to, on)
+  }
+
+  private engageRun(uid: Uid, on: boolean): void {
+    if (on) this.engaged.add(uid)
+    else this.engaged.delete(uid)
   }
 
   private sendBatch(batch: readonly Item[], resent: boolean, retryMs: number): void {
@@ -226,14 +226,31 @@ export class Committer {
   ): void {
     const deltas = batch.map((item) => item.delta)
     this.deps.committed(deltas, committed, by)
-    for (const [i, item] of batch.entries()) {
+    let i = 0
+    for (const item of batch) {
       const answer = committed.answers[i]
+      i += 1
       if (!answer) continue
       this.count(answer)
       if (answer.kind === 'busy') this.again.push({ ...item, resent })
-      else item.answered(answer, committed)
+      else this.tell(item, answer)
     }
     this.done(batch)
+  }
+
+  private tell({ delta, bytes, run, caller }: Item, answer: Answer): void {
+    if (delta.kind === 'turn' && run) this.deps.turnAnswered(delta, answer, run)
+    if (!caller) return
+    this.queuedBytes -= bytes
+    caller.answered(answer)
+  }
+
+  private refuse({ delta, bytes, caller }: Item, error: StoreRefused): void {
+    this.deps.ungrant(delta)
+    if (delta.kind === 'turn') this.deps.turnRefused(delta, error)
+    if (!caller) return
+    this.queuedBytes -= bytes
+    caller.refused(error)
   }
 
   private count(answer: Answer): void {
@@ -245,8 +262,7 @@ export class Committer {
   private halve(batch: readonly Item[], error: StoreRefused): void {
     const [only] = batch
     if (batch.length === 1 && only) {
-      this.deps.ungrant(only.delta)
-      only.refused(error)
+      this.refuse(only, error)
       return this.done(batch)
     }
     this.deps.counters['commit.halved'] += 1

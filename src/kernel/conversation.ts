@@ -61,7 +61,7 @@ export class Conversation {
   private readonly ports: Ports
   private readonly alarm: Alarm
   private readonly counts = new Map<string, number>()
-  private readonly aborter = lazy(() => new AbortController())
+  private aborter: AbortController | null = null
   private asked: Ask[] = []
 
   constructor(
@@ -86,25 +86,24 @@ export class Conversation {
   /** Calls the body; its history is repeated to it first. */
   begin(): void {
     this.begun = true
-    this.settle(() => {
-      this.program?.body(makeTurn(this)).then(
-        (output) => this.ended({ output }),
-        (error: unknown) => this.ended({ failure: asFailure(error) }),
-      )
-    })
+    this.settle()
+    this.program?.body(makeTurn(this)).then(
+      (output) => this.ended({ output }),
+      (error: unknown) => this.ended({ failure: asFailure(error) }),
+    )
   }
 
   /** The body hears the answer that has just got the number `seq`. */
   answer(ask: Ask, entry: NewEntry, seq: number): void {
     this.lastSeq = seq
     this.nowAt = entry.at
-    this.settle(() => answerAsk(ask, entry))
+    this.settle()
+    answerAsk(ask, entry)
   }
 
   abort(reason: Error): boolean {
-    const { signal } = this.aborter()
-    if (signal.aborted) return false
-    this.aborter().abort(reason)
+    if (this.stopping.aborted) return false
+    this.aborter?.abort(reason)
     return true
   }
 
@@ -134,7 +133,8 @@ export class Conversation {
   }
 
   get stopping(): AbortSignal {
-    return this.aborter().signal
+    this.aborter ??= new AbortController()
+    return this.aborter.signal
   }
 
   clock(): Instant {
@@ -169,19 +169,19 @@ export class Conversation {
 
   // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Lets the body react to `cause`, and goes on when it is quiet. */
-  private settle(cause?: () => void): void {
-    const waiting = this.settling
+  /** Lets the body react to what happens now, and goes on when it is quiet. */
+  private settle(): void {
+    if (this.settling) return
     this.settling = true
-    cause?.()
-    if (waiting) return
-    this.ports.quiet.next(() => {
-      this.settling = false
-      if (!this.frame.active) return
-      this.alarm.bodySpoke()
-      if (this.live) this.goLive(this.asked)
-      else this.replay()
-    })
+    this.ports.quiet.next(this.isQuiet)
+  }
+
+  private readonly isQuiet = (): void => {
+    this.settling = false
+    if (!this.frame.active) return
+    this.alarm.bodySpoke()
+    if (this.live) this.goLive(this.asked)
+    else this.replay()
   }
 
   private replay(): void {
@@ -204,26 +204,19 @@ export class Conversation {
         const { entry } = step
         const ask = this.frame.answeredBefore(entry)
         this.nowAt = Math.max(this.nowAt, entry.at)
-        this.settle(() => ask && answerAsk(ask, entry))
+        this.settle()
+        if (ask) answerAsk(ask, entry)
       }
     }
   }
 
   private goLive(fresh: readonly Ask[]): void {
     this.live = true
-    this.asked = []
+    if (this.asked.length > 0) this.asked = []
     this.frame.quiet(fresh)
   }
 }
 
 export function asFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure(encodeError(error, 'the function'))
-}
-
-function lazy<T>(make: () => T): () => T {
-  let made: T | null = null
-  return () => {
-    made ??= make()
-    return made
-  }
 }

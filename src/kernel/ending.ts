@@ -63,20 +63,13 @@ export interface EndFact {
   readonly error: Error
 }
 
-const BY_ITSELF = {
-  stopSeen: null,
-  notBefore: null,
-  taken: null,
-  error: new Error('the run has ended'),
-}
+const OVER = new Error('the run has ended')
+const BY_ITSELF = { stopSeen: null, notBefore: null, taken: null, error: OVER }
 
 export function endFact(end: End, run: RunFacts, at: Instant): EndFact {
+  if (end.kind === 'completed') return completedFact(end.output, at)
   const base = { name: '', occurrence: 0, attempt: 0, at, meta: null }
   switch (end.kind) {
-    case 'completed': {
-      const entry: NewEntry = { ...base, kind: 'run.completed', payload: end.output }
-      return { entry, status: 'completed', ...BY_ITSELF }
-    }
     case 'failed': {
       const meta = end.failure.question
       const entry: NewEntry = { ...base, kind: 'run.failed', payload: end.failure.error, meta }
@@ -84,6 +77,20 @@ export function endFact(end: End, run: RunFacts, at: Instant): EndFact {
     }
     case 'stopped':
       return stopEntry(end.cause, run, base)
+  }
+}
+
+/** One is made for every run: no spreading. */
+function completedFact(payload: Stored, at: Instant): EndFact {
+  const kind = 'run.completed'
+  const entry: NewEntry = { kind, name: '', occurrence: 0, attempt: 0, at, meta: null, payload }
+  return {
+    entry,
+    status: 'completed',
+    stopSeen: null,
+    notBefore: null,
+    taken: null,
+    error: OVER,
   }
 }
 

@@ -17,17 +17,18 @@ import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
 import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
 import { Operations } from './operations.js'
+import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import type {
   Answer,
   MessageDelta,
+  NewRun,
   RunReader,
   RunView,
   Settled,
   StartDelta,
   Store,
 } from './store.js'
-import { StoreRefused } from './store.js'
 import { WorkerHost } from './worker.js'
 
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
@@ -41,11 +42,13 @@ class KernelHost implements Kernel {
   readonly read: RunReader
   readonly operations: Operations
   private readonly store: Store
+  private readonly patience: Patience
   private closed: Promise<void> | null = null
 
   constructor(options: KernelOptions) {
     this.host = new WorkerHost(options)
     this.store = options.store
+    this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
@@ -54,7 +57,9 @@ class KernelHost implements Kernel {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
     const version = request.version ?? this.host.versionOf(request.definition)
-    const run = { ...request, uid, id, version, order: null, parent: null }
+    const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
+    // biome-ignore format: one literal, because one is made for every run
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: null }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }
@@ -125,8 +130,10 @@ class KernelHost implements Kernel {
   private async shut(): Promise<void> {
     const { lease, options } = this.host
     const { ports } = options
+    this.host.results.close(engineClosed())
     ports.fault('close.before')
     await this.host.close()
+    this.patience.close()
     try {
       ports.fault('leave.before')
       await this.store.leave(lease.worker)
@@ -153,25 +160,26 @@ class KernelHost implements Kernel {
   }
 
   /** Resolves with the database's answer. Unknown after half a minute: the caller may repeat it with the same id. */
-  private async send(delta: StartDelta | MessageDelta, id: RunId): Promise<Answer> {
+  private send(delta: StartDelta | MessageDelta, id: RunId): Promise<Answer> {
     this.checkOpen()
     const { committer, options } = this.host
     if (committer.queuedBytes > QUEUED_BYTES_MAX) throw overloaded()
-    let off = (): void => {}
-    const unknown = new Promise<never>((_, reject) => {
-      off = options.ports.clock.after(OUTCOME_UNKNOWN_MS, () => reject(outcomeUnknown(id)))
-    })
     const { ports } = options
-    try {
+    return new Promise((resolve, reject) => {
+      const patient = this.patience.wait(() => reject(outcomeUnknown(id)))
       ports.fault(delta.kind === 'start' ? 'start.before' : 'message.before')
-      const { answer } = await Promise.race([committer.send(delta), unknown])
-      ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
-      return answer
-    } catch (error) {
-      throw error instanceof StoreRefused ? valueRefused(id, error.sqlState) : error
-    } finally {
-      off()
-    }
+      committer.send(delta, {
+        answered: (answer) => {
+          this.patience.over(patient)
+          ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
+          resolve(answer)
+        },
+        refused: (error) => {
+          this.patience.over(patient)
+          reject(valueRefused(id, error.sqlState))
+        },
+      })
+    })
   }
 
   /** The run, and below it the children whose failure became its own: deepest first. */

@@ -9,22 +9,23 @@
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
 
-import { diverged, leaseLost, runFinished } from '../model/errors.js'
+import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
 import { Alarm } from './alarm.js'
-import { askEntry, recordOutcome, stepOutcome } from './answers.js'
+import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
 import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, Conversation } from './conversation.js'
 import type { Difference } from './divergence.js'
-import { type End, endFact, endMessages, endOf, reasonToStop, type StopCause } from './ending.js'
+import type { End, EndFact, StopCause } from './ending.js'
+import { endFact, endMessages, endOf, reasonToStop } from './ending.js'
 import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
-import { Questions } from './questions.js'
+import { isNext, Questions } from './questions.js'
 import { Scribe } from './scribe.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
@@ -45,14 +46,15 @@ export class Frame implements Answerer, HeldRun {
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null = null
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing = false
+  isQueued = false
   private readonly alarm: Alarm
   private readonly scribe: Scribe
   private readonly ready: Outcome[] = []
   private lookAgain = true
-  /** The owner is closing, or the run is to rest: nothing new starts. */
+  /** The owner is closing: nothing new starts. The run is to rest: it does not end either. */
   handingOver: 'close' | 'pause' | null = null
   private stop: StopCause | null = null
-  end: End | null = null
+  end: EndFact | null = null
   difference: Difference | null = null
 
   constructor(deps: HolderDeps, run: RunFacts, program: Program | null, stored: StoredRun) {
@@ -120,7 +122,7 @@ export class Frame implements Answerer, HeldRun {
   }
 
   newMark(id: string): void {
-    this.scribe.mark(id)
+    if (this.active && !this.deaf) this.scribe.mark(id)
   }
 
   recalled(asks: readonly Ask[]): void {
@@ -129,7 +131,9 @@ export class Frame implements Answerer, HeldRun {
   }
 
   answeredBefore(entry: Entry): Ask | null {
-    return this.questions.remove(entry.name, entry.occurrence)
+    const ask = this.questions.find(entry.name, entry.occurrence)
+    if (ask) this.questions.remove(ask)
+    return ask
   }
 
   historyIsOver(): void {
@@ -138,6 +142,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   quiet(asked: readonly Ask[]): void {
+    // Its last delta may have been asked for while the body was speaking: then nobody has got it.
+    if (this.end) return this.deps.submit(this.run.uid)
     for (const ask of asked) {
       this.questions.add(ask)
       this.lookAgain = true
@@ -151,10 +157,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   diverged(difference: Difference): void {
-    this.deps.counters['run.diverged'] += 1
     this.difference = difference
-    const error = diverged(this.run.id, this.run.definition, difference)
-    this.deps.ports.log.error(error.message, { hint: error.hint })
+    this.scribe.diverged(difference)
     this.deps.submit(this.run.uid)
   }
 
@@ -164,7 +168,10 @@ export class Frame implements Answerer, HeldRun {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
-    if (this.handingOver === 'pause' && !this.mail.cancel) return this.pumpPause()
+    if (this.handingOver === 'pause' && !this.mail.cancel) {
+      const finished = this.ready.shift()
+      return finished ? this.deliver(finished) : this.deps.submit(this.run.uid)
+    }
     this.stop ??= reasonToStop(this)
     if (this.stop) return this.pumpStop(this.stop)
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -189,18 +196,13 @@ export class Frame implements Answerer, HeldRun {
     if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
     const entry = this.record(outcome)
     if (outcome.final) return this.answer(ask, entry)
-    if (ask.kind === 'step' || ask.kind === 'child') {
-      ask.attempts = outcome.attempt
-      ask.retryAt = outcome.meta?.retryAt ?? null
-      ask.afterSeq = this.out.lastSeq
-      if (ask.kind === 'child') ask.uid = null
-    }
+    triedAgain(outcome, this.out.lastSeq)
     this.pump()
   }
 
   /** The body hears of an outcome that has its number. */
   answer(ask: Ask, entry: NewEntry): void {
-    this.questions.remove(ask.name, ask.occurrence)
+    this.questions.remove(ask)
     this.bytes += entry.payload?.length ?? 0
     this.lookAgain = true
     this.body.answer(ask, entry, this.out.lastSeq)
@@ -213,7 +215,9 @@ export class Frame implements Answerer, HeldRun {
   // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
   private startWhatCan(): void {
     if (this.handingOver || !this.deps.mayStart()) return
-    for (const ask of this.questions.toStart(this.deps.now())) {
+    const now = this.deps.now()
+    for (const ask of this.questions.all()) {
+      if (!isNext(ask, now)) continue
       const durable = this.out.ackedSeq >= ask.afterSeq
       if (ask.kind === 'child') this.scribe.child(ask)
       else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
@@ -222,13 +226,15 @@ export class Frame implements Answerer, HeldRun {
 
   private startStep(ask: StepAsk): void {
     this.deps.ports.fault('step.start')
-    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, (end) => {
-      if (ask.running === attempt) this.stepEnded(ask, attempt, end)
-    })
+    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, this)
     ask.running = attempt
     ask.startedAt = this.clock()
     this.deps.stepStarted()
     attempt.start()
+  }
+
+  attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void {
+    if (ask.running === attempt) this.stepEnded(ask, attempt, end)
   }
 
   stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void {
@@ -287,9 +293,10 @@ export class Frame implements Answerer, HeldRun {
   private finish(end: End): void {
     this.alarm.off()
     this.dropReady()
-    this.end = end
+    const fact = endFact(end, this.run, this.clock())
+    this.end = fact
     if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
-    const { entry, status, notBefore, taken } = endFact(end, this.run, this.clock())
+    const { entry, status, notBefore, taken } = fact
     if (notBefore !== null) this.out.holds(notBefore)
     if (taken !== null) this.out.takes(taken)
     this.scribe.append(entry)
@@ -306,13 +313,6 @@ export class Frame implements Answerer, HeldRun {
   handOver(why: 'close' | 'pause' = 'close'): void {
     this.handingOver = why
     this.deps.submit(this.run.uid)
-  }
-
-  /** What has finished is delivered; the end is left for the turn after the pause. */
-  private pumpPause(): void {
-    const outcome = this.ready.shift()
-    if (outcome) this.deliver(outcome)
-    else this.deps.submit(this.run.uid)
   }
 
   /** Out of memory: the body never settles, and its `finally` blocks do not run. */
@@ -350,7 +350,9 @@ export class Frame implements Answerer, HeldRun {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const delta: TurnDelta = { kind: 'turn', fence, ...parts, next }
+    const { entries, taken, starts, messages, notBefore } = parts
+    // biome-ignore format: one literal, because one is made for every step
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, next }
     this.inFlight = { delta, parts }
     return delta
   }

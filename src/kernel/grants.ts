@@ -39,6 +39,7 @@ export class Grants {
 
   /** The places that were promised for it: the claimed runs have taken theirs, the rest are free again. */
   settle(delta: Delta): void {
+    if (delta.kind === 'turn' && delta.starts.length + delta.messages.length === 0) return
     const promised =
       delta.kind === 'turn'
         ? [...delta.starts, ...delta.messages].filter(({ claim }) => claim).length

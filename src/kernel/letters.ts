@@ -1,8 +1,9 @@
 // Letters: signals that callers have written in their own transactions. After the commit they are sent on like any
 // other, under their ids: carried twice, they arrive once.
 
+import type { Committer } from './commit.js'
 import type { Log } from './ports.js'
-import type { Answer, Letter, MessageDelta, Store } from './store.js'
+import type { Answer, Letter, Store } from './store.js'
 import { StoreRefused } from './store.js'
 
 const LETTERS_PER_ROUND = 500
@@ -12,15 +13,11 @@ type Posted = Letter & { readonly no: number }
 export class Letters {
   private readonly store: Store
   private readonly log: Log
-  private readonly send: (delta: MessageDelta) => Promise<{ readonly answer: Answer }>
+  private readonly send: Committer['send']
   private isCarrying = false
   private isMore = false
 
-  constructor(
-    store: Store,
-    log: Log,
-    send: (delta: MessageDelta) => Promise<{ readonly answer: Answer }>,
-  ) {
+  constructor(store: Store, log: Log, send: Committer['send']) {
     this.store = store
     this.log = log
     this.send = send
@@ -56,15 +53,17 @@ export class Letters {
   /** Whether it needs not be carried again. */
   private async one({ to, id, name, payload }: Posted): Promise<boolean> {
     const message = { id, kind: 'signal', name, meta: null, payload } as const
-    try {
-      const { answer } = await this.send({ kind: 'message', to, message, claim: false })
-      if (answer.kind !== 'refused') return true
-      if (answer.code === 'MAILBOX_FULL') return false
-      this.log.warn(`signal "${name}" came too late for run ${to.id}`, { code: answer.code })
-    } catch (error) {
-      if (!(error instanceof StoreRefused)) throw error
-      this.log.error(`signal "${name}" to run ${to.id} cannot be stored`, { error })
+    const answer = await new Promise<Answer | StoreRefused>((resolve) => {
+      const delta = { kind: 'message', to, message, claim: false } as const
+      this.send(delta, { answered: resolve, refused: resolve })
+    })
+    if (answer instanceof StoreRefused) {
+      this.log.error(`signal "${name}" to run ${to.id} cannot be stored`, { error: answer })
+      return true
     }
+    if (answer.kind !== 'refused') return true
+    if (answer.code === 'MAILBOX_FULL') return false
+    this.log.warn(`signal "${name}" came too late for run ${to.id}`, { code: answer.code })
     return true
   }
 }

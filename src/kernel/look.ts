@@ -31,7 +31,8 @@ interface Found {
   readonly outcome: () => Outcome
 }
 
-export function look(open: Iterable<Ask>, mail: Mailbox, now: Instant): Outcome | null {
+export function look(open: readonly Ask[], mail: Mailbox, now: Instant): Outcome | null {
+  if (!open.some(isListening)) return null
   let best: Found | null = null
   const spoken = new Set<Message>()
   for (const ask of open) {
@@ -42,6 +43,11 @@ export function look(open: Iterable<Ask>, mail: Mailbox, now: Instant): Outcome 
     }
   }
   return best ? best.outcome() : null
+}
+
+/** Messages and time answer it; steps and records answer themselves. */
+function isListening(ask: Ask): boolean {
+  return ask.kind !== 'step' && ask.kind !== 'record'
 }
 
 function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): Iterable<Found> {

@@ -12,8 +12,9 @@ export class Mailbox {
   /** Set when something new is here that no open question has looked at. */
   fresh = false
   cancel: Message | null = null
-  private readonly signals = new Map<string, Message[]>()
-  private readonly children = new Map<Uid, Message>()
+  /** Made when the first comes: most runs get neither. */
+  private signals: Map<string, Message[]> | null = null
+  private children: Map<Uid, Message> | null = null
 
   /** In order of their numbers; those that are known already are skipped. */
   put(messages: readonly Message[]): void {
@@ -23,8 +24,10 @@ export class Mailbox {
       this.fresh = true
       if (message.kind === 'cancel') this.cancel ??= message
       else if (message.kind === 'child') {
+        this.children ??= new Map()
         if (message.meta?.uid) this.children.set(message.meta.uid, message)
       } else {
+        this.signals ??= new Map()
         const queue = this.signals.get(message.name)
         if (queue) queue.push(message)
         else this.signals.set(message.name, [message])
@@ -47,24 +50,24 @@ export class Mailbox {
   oldest(names: readonly string[], except: ReadonlySet<Message>): Message | null {
     let best: Message | null = null
     for (const name of names) {
-      const first = this.signals.get(name)?.find((message) => !except.has(message))
+      const first = this.signals?.get(name)?.find((message) => !except.has(message))
       if (first && (!best || first.no < best.no)) best = first
     }
     return best
   }
 
   childEnd(uid: Uid | null): Message | null {
-    return uid === null ? null : (this.children.get(uid) ?? null)
+    return uid === null ? null : (this.children?.get(uid) ?? null)
   }
 
   take(message: Message): void {
     if (message.kind === 'child') {
-      if (message.meta?.uid) this.children.delete(message.meta.uid)
+      if (message.meta?.uid) this.children?.delete(message.meta.uid)
       return
     }
-    const queue = this.signals.get(message.name)
+    const queue = this.signals?.get(message.name)
     const at = queue?.indexOf(message) ?? -1
     if (queue && at >= 0) queue.splice(at, 1)
-    if (queue?.length === 0) this.signals.delete(message.name)
+    if (queue?.length === 0) this.signals?.delete(message.name)
   }
 }

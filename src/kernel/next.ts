@@ -1,17 +1,19 @@
 // What becomes of the run's row with the delta that goes out now.
 
-import { type End, endFact } from './ending.js'
+import type { EndFact } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import type { Next } from './store.js'
 
-export function nextOf(frame: HeldRun, end: End | null): Next {
-  const { deps, run, questions } = frame
+const GO: Next = { kind: 'go' }
+
+export function nextOf(frame: HeldRun, end: EndFact | null): Next {
+  const { deps, questions } = frame
   const { seen } = frame.mail
   if (frame.difference) {
     return { kind: 'park', reason: 'diverged', dueAt: null, seen, divergedBuild: deps.build }
   }
   if (end) {
-    const { status, stopSeen } = endFact(end, run, frame.clock())
+    const { status, stopSeen } = end
     const ignoresStop = deps.defects.has('end-ignores-stop')
     return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
   }
@@ -20,5 +22,5 @@ export function nextOf(frame: HeldRun, end: End | null): Next {
     const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
     return { kind: 'park', reason, dueAt: frame.nextDue(), seen: counted, divergedBuild: null }
   }
-  return frame.handingOver && !questions.running() ? { kind: 'release' } : { kind: 'go' }
+  return frame.handingOver && !questions.running() ? { kind: 'release' } : GO
 }

@@ -1,9 +1,10 @@
-// The open questions of one run, and what can be said about all of them together.
+// The open questions of one run, in the order in which they were asked, and what can be said about all of them
+// together. A list, not a map: nearly always it holds one question, and a map that is filled and emptied with every
+// step is rebuilt with every step.
 
 import type { Uid } from '../model/ids.js'
 import type { Instant, StoredReason } from '../model/run.js'
 import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
-import { keyOf } from './replay.js'
 
 const REASON = {
   step: 'retry',
@@ -14,29 +15,35 @@ const REASON = {
 } as const
 
 export class Questions {
-  private readonly open = new Map<string, Ask>()
+  private readonly open: Ask[] = []
   /** Steps and records that were asked for and have no entry yet, in order. */
   private unwritten: (StepAsk | RecordAsk)[] = []
 
   get size(): number {
-    return this.open.size
+    return this.open.length
   }
 
-  all(): Iterable<Ask> {
-    return this.open.values()
+  all(): readonly Ask[] {
+    return this.open
   }
 
   add(ask: Ask): void {
-    this.open.set(keyOf(ask.name, ask.occurrence), ask)
+    this.open.push(ask)
     if (ask.journaled) return
     if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
   }
 
-  remove(name: string, occurrence: number): Ask | null {
-    const key = keyOf(name, occurrence)
-    const ask = this.open.get(key) ?? null
-    this.open.delete(key)
-    return ask
+  find(name: string, occurrence: number): Ask | null {
+    for (const ask of this.open) {
+      if (ask.occurrence === occurrence && ask.name === name) return ask
+    }
+    return null
+  }
+
+  remove(ask: Ask): void {
+    const at = this.open.indexOf(ask)
+    if (at === this.open.length - 1) this.open.pop()
+    else if (at >= 0) this.open.splice(at, 1)
   }
 
   /** Since when a step runs that nobody has written down. */
@@ -51,6 +58,7 @@ export class Questions {
    */
   takeUnwritten(outcome: Ask | null): readonly (StepAsk | RecordAsk)[] {
     const asks = this.unwritten
+    if (asks.length === 0) return asks
     this.unwritten = []
     for (const ask of asks) ask.journaled = true
     return asks.length === 1 && asks[0] === outcome ? [] : asks
@@ -62,28 +70,23 @@ export class Questions {
     this.unwritten.unshift(ask)
   }
 
-  /** Neither under way nor waiting for its retry. */
-  *toStart(now: Instant): Iterable<StepAsk | ChildAsk> {
-    for (const ask of this.open.values()) if (isNext(ask, now)) yield ask
-  }
-
   /** Nothing runs, nothing is about to, and something is waited for. */
   onlyWaiting(now: Instant): boolean {
-    for (const ask of this.open.values()) {
+    for (const ask of this.open) {
       if (ask.kind === 'record' || (ask.kind === 'step' && ask.running)) return false
       if (isNext(ask, now)) return false
     }
-    return this.open.size > 0
+    return this.open.length > 0
   }
 
   running(): boolean {
-    for (const ask of this.open.values()) if (ask.kind === 'step' && ask.running) return true
+    for (const ask of this.open) if (ask.kind === 'step' && ask.running) return true
     return false
   }
 
   /** A step of it has asked for a transaction. */
   inTransaction(): boolean {
-    for (const ask of this.open.values()) {
+    for (const ask of this.open) {
       if (ask.kind === 'step' && ask.running?.hasTransaction) return true
     }
     return false
@@ -92,7 +95,7 @@ export class Questions {
   /** The earliest due time of all, `limit` included. */
   nextDue(limit: Instant | null): Instant | null {
     let due = limit
-    for (const ask of this.open.values()) {
+    for (const ask of this.open) {
       const at = dueOf(ask)
       if (at !== null && (due === null || at < due)) due = at
     }
@@ -101,24 +104,22 @@ export class Questions {
 
   /** What is waited for: the oldest question says. */
   reason(): StoredReason {
-    for (const ask of this.open.values()) return REASON[ask.kind]
+    for (const ask of this.open) return REASON[ask.kind]
     return 'signal'
   }
 
   children(): readonly Uid[] {
-    return [...this.open.values()].flatMap((ask) =>
-      ask.kind === 'child' && ask.uid ? [ask.uid] : [],
-    )
+    return this.open.flatMap((ask) => (ask.kind === 'child' && ask.uid ? [ask.uid] : []))
   }
 
   /** Raises the AbortSignals of what runs; its results still count. */
   abort(reason: Error): void {
-    for (const ask of this.open.values()) if (ask.kind === 'step') ask.running?.abort(reason)
+    for (const ask of this.open) if (ask.kind === 'step') ask.running?.abort(reason)
   }
 
   /** What runs has lost the right to write. */
   giveUp(reason: Error): void {
-    for (const ask of this.open.values()) {
+    for (const ask of this.open) {
       if (ask.kind !== 'step' || !ask.running) continue
       const { running } = ask
       ask.running = null
@@ -127,7 +128,8 @@ export class Questions {
   }
 }
 
-function isNext(ask: Ask, now: Instant): ask is StepAsk | ChildAsk {
+/** Neither under way nor waiting for its retry. */
+export function isNext(ask: Ask, now: Instant): ask is StepAsk | ChildAsk {
   if (ask.kind !== 'step' && ask.kind !== 'child') return false
   if (ask.kind === 'step' ? ask.running : ask.uid) return false
   return ask.retryAt === null || ask.retryAt <= now

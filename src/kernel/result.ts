@@ -9,6 +9,7 @@ const SOON_MS = 5
 
 interface Waiter {
   readonly resolve: (settled: Settled) => void
+  readonly reject: (reason: unknown) => void
 }
 
 export class Results {
@@ -19,7 +20,7 @@ export class Results {
   private offTimer: (() => void) | null = null
   private waitMs = SOON_MS
   private asking = false
-  private closed = false
+  private closed: Error | null = null
 
   constructor(store: Store, ports: Ports, pollMs: number) {
     this.store = store
@@ -29,9 +30,10 @@ export class Results {
 
   /** Resolves with the end; rejects with the signal's reason if that comes first. `near`: executed in this process. */
   wait(at: Address, near: boolean, signal: AbortSignal | null): Promise<Settled> {
+    if (this.closed) return Promise.reject(this.closed)
     return new Promise((resolve, reject) => {
       const key = keyOf(at)
-      const waiter: Waiter = { resolve }
+      const waiter: Waiter = { resolve, reject }
       const entry = this.waiters.get(key) ?? { at, set: new Set<Waiter>() }
       this.waiters.set(key, entry)
       entry.set.add(waiter)
@@ -41,7 +43,8 @@ export class Results {
         reject(signal.reason)
       })
       if (!near) this.waitMs = SOON_MS
-      this.arm(near ? this.pollMs : 0)
+      // What ends here is told; the question is for the case that it is taken from us, and one is armed already.
+      if (!near || this.offTimer === null) this.arm(near ? this.pollMs : 0)
     })
   }
 
@@ -63,9 +66,13 @@ export class Results {
     if (this.waiting) this.arm(0)
   }
 
-  close(): void {
-    this.closed = true
+  /** Nobody will be told any more. */
+  close(reason: Error): void {
+    this.closed = reason
     this.offTimer?.()
+    const all = [...this.waiters.values()]
+    this.waiters.clear()
+    for (const { set } of all) for (const waiter of set) waiter.reject(reason)
   }
 
   private arm(ms: number): void {
@@ -75,6 +82,7 @@ export class Results {
   }
 
   private async ask(): Promise<void> {
+    this.offTimer = null
     this.asking = true
     try {
       const tickets = [...this.waiters.values()].map((entry) => entry.at)

@@ -82,7 +82,8 @@ export interface Store extends OperatingStore {
   /**
    * Deletes the rows of `unmoved` workers whose lease is over by the database clock and whose beat is still the one
    * given; then frees the runs of every owner without a row (crashes + 1, due now). Idempotent, for anyone, any time.
-   * `inherit`: somebody listens here, so what dead workers have not told becomes ours to tell.
+   * `inherit`: somebody listens here, so what dead workers have not told becomes ours to tell. If an answer that said so
+   * was lost, the next one says all of it again.
    */
   reap(
     unmoved: readonly { readonly id: WorkerId; readonly beat: number }[],

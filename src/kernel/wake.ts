@@ -40,10 +40,10 @@ export function wake(
   deliver(deps, inHand)
   const mayBegin = deps.mayBegin(by)
   if (mayBegin) deps.executor.take(committed.claimed, inHand)
-  for (const [i, delta] of deltas.entries()) {
+  for (let i = 0; i < deltas.length; i += 1) {
     const answer = committed.answers[i]
     if (answer?.kind !== 'done') continue
-    for (const start of startsOf(delta)) {
+    for (const start of startsOf(deltas[i])) {
       deps.started(start.run, committed.now)
       // Stored by an earlier sending: if it is still ours, it is adopted.
       if (answer.repeated || !start.claim || !mayBegin) continue
@@ -56,9 +56,10 @@ export function wake(
 /** The messages that callers of this process have sent, with the numbers they got. */
 function sent(deltas: readonly Delta[], committed: Committed): ReadonlyMap<Uid, Message[]> {
   const byRun = new Map<Uid, Message[]>()
-  for (const [i, delta] of deltas.entries()) {
+  for (let i = 0; i < deltas.length; i += 1) {
     const answer = committed.answers[i]
-    if (delta.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
+    const delta = deltas[i]
+    if (delta?.kind !== 'message' || answer?.kind !== 'done' || answer.repeated) continue
     const message = { ...delta.message, no: answer.messageNo, at: committed.now }
     byRun.set(answer.uid, [...(byRun.get(answer.uid) ?? []), message])
   }
@@ -75,15 +76,18 @@ function deliver(deps: WakeDeps, inHand: ReadonlyMap<Uid, readonly Message[]>): 
   }
 }
 
-function startsOf(delta: Delta): readonly StartDelta[] {
-  return delta.kind === 'start' ? [delta] : delta.kind === 'turn' ? delta.starts : []
+const NONE: readonly StartDelta[] = []
+
+function startsOf(delta: Delta | undefined): readonly StartDelta[] {
+  return delta?.kind === 'start' ? [delta] : delta?.kind === 'turn' ? delta.starts : NONE
 }
 
 function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
   let due = false
   let ended = false
-  for (const [i, delta] of deltas.entries()) {
-    if (committed.answers[i]?.kind !== 'done') continue
+  for (let i = 0; i < deltas.length; i += 1) {
+    const delta = deltas[i]
+    if (!delta || committed.answers[i]?.kind !== 'done') continue
     due ||= delta.kind === 'message' || startsOf(delta).some((start) => !start.claim)
     if (delta.kind !== 'turn') continue
     due ||= delta.messages.length > 0

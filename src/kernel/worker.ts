@@ -71,7 +71,7 @@ export class WorkerHost {
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
-    this.letters = new Letters(store, ports.log, (delta) => this.committer.send(delta))
+    this.letters = new Letters(store, ports.log, (...sent) => this.committer.send(...sent))
     this.adoption = new Adoption(frames, this.executor, () => {
       this.counters['worker.adopted'] += 1
     })
@@ -137,7 +137,6 @@ export class WorkerHost {
     this.offUpkeep()
     this.longSteps.close()
     this.lease.close()
-    this.results.close()
     this.offHints()
     await this.events.flush()
   }
@@ -161,8 +160,9 @@ export class WorkerHost {
   private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
-    for (const [i, delta] of deltas.entries()) {
-      if (committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
+    for (let i = 0; i < deltas.length; i += 1) {
+      const delta = deltas[i]
+      if (delta && committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
     }
     queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
   }

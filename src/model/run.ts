@@ -39,6 +39,7 @@ export type EntryKind =
   | 'run.timed_out'
   | 'run.reopened'
   | 'run.stopping'
+  | 'run.diverged'
   | 'step.asked'
   | 'step.completed'
   | 'step.failed'
@@ -86,6 +87,12 @@ export interface EntryMeta {
   /** run.failed, run.reopened: the question whose failure it was. */
   readonly name?: string
   readonly occurrence?: number
+  /** run.diverged: what the history has and what the code asks now, at which question. */
+  readonly difference?: {
+    readonly position: number
+    readonly recorded: string
+    readonly found: string
+  }
   /** run.cancelled: why. run.failed: the crashes that led to it. */
   readonly reason?: string
 }

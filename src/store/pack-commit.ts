@@ -10,17 +10,18 @@ import type {
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid } from '../model/ids.js'
-import type { EntryKind, NewMessage, Status, Stop } from '../model/run.js'
+import type { EntryKind, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
 import type { SqlValue } from './driver.js'
 import {
+  List,
   list,
-  listSparse,
   metaText,
   numberOrNull,
   orNull,
   pack,
   packSparse,
   records,
+  SparseList,
   tagsOf,
 } from './wire.js'
 
@@ -73,11 +74,8 @@ export function packCommit(
       inTransaction,
       mailboxMax,
       suspectFrom,
-      ...turnColumns(
-        by,
-        sorted.turns.map(({ delta }) => delta),
-      ),
-      ...entryColumns(sorted.turns.map(({ delta }) => delta)),
+      ...turnColumns(by, sorted.turns),
+      ...entryColumns(sorted.turns),
       ...starts,
       ...messages,
     ],
@@ -105,7 +103,9 @@ function sortDeltas(deltas: readonly Delta[]): Sorted {
   const turns: Placed<TurnDelta>[] = []
   const starts: Placed<StartDelta>[] = []
   const messages: Placed<MessageDelta>[] = []
-  for (const [place, delta] of deltas.entries()) {
+  let place = -1
+  for (const delta of deltas) {
+    place += 1
     if (delta.kind === 'turn') turns.push({ delta, place })
     else if (delta.kind === 'start') starts.push({ delta, place })
     else messages.push({ delta, place })
@@ -114,56 +114,92 @@ function sortDeltas(deltas: readonly Delta[]): Sorted {
   return { turns, starts, messages }
 }
 
-function turnColumns(by: Worker, turns: readonly TurnDelta[]): SqlValue[] {
-  const next = turns.map((turn) => turn.next)
-  return [
-    list(turns.map(({ fence }) => fence.uid)),
-    listSparse(
-      turns.map(({ fence }) => fence.owner),
-      by.id,
-    ),
-    list(turns.map(({ fence }) => fence.epoch)),
-    list(turns.map(({ fence }) => fence.seq)),
-    list(turns.map(({ entries }) => entries.length)),
-    listSparse(
-      turns.map(({ taken }) => taken.length),
-      0,
-    ),
-    listSparse(next.map((n) => (n.kind === 'park' ? n.seen : null))),
-    listSparse(
-      turns.map(({ messages }) => (messages.length > 0 ? 1 : 0)),
-      0,
-    ),
-    list(turns.map(({ entries }) => entries.some(({ kind }) => OUTCOMES.has(kind)))),
-    listSparse(turns.map(({ notBefore }) => notBefore)),
-    listSparse(next.map((n) => (n.kind === 'park' ? n.dueAt : null))),
-    list(next.map((n) => n.kind)),
-    listSparse(
-      next.map((n) => (n.kind === 'park' ? n.reason : n.kind === 'end' ? n.status : null)),
-    ),
-    listSparse(next.map((n) => (n.kind === 'end' ? n.stopSeen : null))),
-    packSparse(next.map((n) => (n.kind === 'park' ? n.divergedBuild : null))),
-  ]
+// Turns and entries are packed in one walk each: there is one for every step of every run.
+
+function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+  const uid = new List()
+  const owner = new SparseList(by.id)
+  const epoch = new List()
+  const seq = new List()
+  const count = new List()
+  const taken = new SparseList(0)
+  const seen = new SparseList(null)
+  const mail = new SparseList(0)
+  const outcome = new List()
+  const before = new SparseList(null)
+  const due = new SparseList(null)
+  const kind = new List()
+  const word = new SparseList(null)
+  const stopSeen = new SparseList(null)
+  const builds: (string | null)[] = []
+  for (const { delta } of turns) {
+    const { fence, next, entries } = delta
+    const park = next.kind === 'park' ? next : null
+    const end = next.kind === 'end' ? next : null
+    uid.add(fence.uid)
+    owner.add(fence.owner)
+    epoch.add(fence.epoch)
+    seq.add(fence.seq)
+    count.add(entries.length)
+    taken.add(delta.taken.length)
+    seen.add(park ? park.seen : null)
+    mail.add(delta.messages.length > 0 ? 1 : 0)
+    outcome.add(entries.some(isOutcome))
+    before.add(delta.notBefore)
+    due.add(park ? park.dueAt : null)
+    kind.add(next.kind)
+    word.add(park ? park.reason : end ? end.status : null)
+    stopSeen.add(end ? end.stopSeen : null)
+    if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
+  }
+  const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
+  return [...all.map(String), String(stopSeen), packSparse(filled(builds, turns.length))]
 }
 
-function entryColumns(turns: readonly TurnDelta[]): SqlValue[] {
-  const entries = turns.flatMap((turn, at) =>
-    turn.entries.map((entry, i) => ({ entry, turn: at + 1, no: i + 1 })),
-  )
-  const taken = turns.flatMap((turn, at) => turn.taken.map((no) => ({ no, turn: at + 1 })))
-  return [
-    list(entries.map(({ turn }) => turn)),
-    list(entries.map(({ no }) => no)),
-    list(entries.map(({ entry }) => entry.occurrence)),
-    list(entries.map(({ entry }) => entry.attempt)),
-    list(entries.map(({ entry }) => entry.at)),
-    list(entries.map(({ entry }) => entry.kind)),
-    pack(entries.map(({ entry }) => entry.name)),
-    packSparse(entries.map(({ entry }) => metaText(entry.meta))),
-    packSparse(entries.map(({ entry }) => entry.payload)),
-    list(taken.map(({ turn }) => turn)),
-    list(taken.map(({ no }) => no)),
-  ]
+function isOutcome({ kind }: NewEntry): boolean {
+  return OUTCOMES.has(kind)
+}
+
+function filled(texts: readonly (string | null)[], length: number): readonly (string | null)[] {
+  return texts.length === 0 ? texts : Array.from({ length }, (_, i) => texts[i] ?? null)
+}
+
+function entryColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+  const turn = new List()
+  const no = new List()
+  const occurrence = new List()
+  const attempt = new List()
+  const at = new List()
+  const kind = new List()
+  const names: string[] = []
+  const metas: (string | null)[] = []
+  const payloads: (string | null)[] = []
+  const takenTurn = new List()
+  const takenNo = new List()
+  let place = 0
+  for (const { delta } of turns) {
+    place += 1
+    let number = 0
+    for (const entry of delta.entries) {
+      number += 1
+      turn.add(place)
+      no.add(number)
+      occurrence.add(entry.occurrence)
+      attempt.add(entry.attempt)
+      at.add(entry.at)
+      kind.add(entry.kind)
+      names.push(entry.name)
+      metas.push(metaText(entry.meta))
+      payloads.push(entry.payload)
+    }
+    for (const message of delta.taken) {
+      takenTurn.add(place)
+      takenNo.add(message)
+    }
+  }
+  const numbers = [turn, no, occurrence, attempt, at, kind].map(String)
+  const texts = [pack(names), packSparse(metas), packSparse(payloads)]
+  return [...numbers, ...texts, String(takenTurn), String(takenNo)]
 }
 
 /** Callers' starts first, so that a start's index is its place among them. */

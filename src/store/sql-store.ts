@@ -178,15 +178,17 @@ class SqlStore implements Omit<Store, keyof OperatingStore> {
     }
     const ids = list(unmoved.map(({ id }) => id))
     const beats = list(unmoved.map(({ beat }) => beat))
-    const again = this.isReapUnanswered
     const heir = inherit ? this.joined : null
-    this.isReapUnanswered = true
+    // What calls without an answer have handed to us is named again, from its beginning.
+    let againAfter = this.isReapUnanswered ? 0 : null
+    if (inherit) this.isReapUnanswered = true
     for (let isMore = true; isMore; ) {
-      const row = onlyRow(await this.write(this.sql.reap, [ids, beats, heir, again, FEED_KEEP_MS]))
+      const params = [ids, beats, heir, againAfter, FEED_KEEP_MS]
+      const row = onlyRow(await this.write(this.sql.reap, params))
       const freed = numberOf(row, 'freed')
       const heard = words(row.inherited).map(Number)
-      // Asked again after a lost answer it names the same events every time: those are enough for one call.
-      isMore = freed >= FREED_PER_CALL || (heard.length >= INHERITED_PER_CALL && !again)
+      if (againAfter !== null) againAfter = Math.max(againAfter, ...heard)
+      isMore = freed >= FREED_PER_CALL || heard.length >= INHERITED_PER_CALL
       result.freed += freed
       result.dead.push(...(words(row.dead) as WorkerId[]))
       result.inheritedIds.push(...heard)
@@ -198,7 +200,7 @@ class SqlStore implements Omit<Store, keyof OperatingStore> {
     const { inheritedIds } = result
     const rows =
       inheritedIds.length > 0 ? await this.rows(this.sql.inherited, [list(inheritedIds)]) : []
-    this.isReapUnanswered = false
+    if (inherit) this.isReapUnanswered = false
     return { ...result, inherited: rows.map(feedEntryOf) }
   }
 

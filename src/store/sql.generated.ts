@@ -743,8 +743,9 @@ begin
 end $f$;
 
 -- Deletes the rows of unmoved workers whose lease is over, then (a later statement, O2) frees the runs of every owner
--- without a row, and hands their undelivered feed rows to \`by_id\` (null: to nobody). \`again\`: also those it has.
-create function @schema@.reap_v1(u_id uuid[], u_beat int[], by_id uuid, again boolean, feed_keep_ms float8)
+-- without a row, and hands their undelivered feed rows to \`by_id\` (null: to nobody), fifty at a time in the order of their
+-- ids. \`again_after\`: also those that it has behind this id (null: not those), for who has lost an answer.
+create function @schema@.reap_v1(u_id uuid[], u_beat int[], by_id uuid, again_after bigint, feed_keep_ms float8)
 returns table (workers text, dead text, freed int, inherited text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -774,9 +775,10 @@ begin
       select n.worker from o cross join lateral (select f.worker from feed f where f.pending and f.worker > o.id order by f.worker limit 1) n),
     l as materialized (
       select f.id from o cross join lateral (
-        select f.id from feed f where f.pending and f.worker = o.id order by f.id limit 50 for update skip locked) f
-        where not exists (select 1 from workers w where w.id = o.id) or (again and o.id = by_id)
-        limit 50),
+        select f.id from feed f where f.pending and f.worker = o.id and f.id > case when o.id = by_id then coalesce(again_after, 0) else 0 end
+          order by f.id limit 50 for update skip locked) f
+        where not exists (select 1 from workers w where w.id = o.id) or (again_after is not null and o.id = by_id)
+        order by f.id limit 50),
     t as (
       update feed f set worker = by_id from l where f.id = l.id returning f.id)
     select string_agg(t.id::text, ',' order by t.id) into inherited from t;
@@ -1028,7 +1030,7 @@ export const QUERIES = {
   leave: `select @schema@.leave_v1($1::uuid) as "left"`,
   forget: `delete from @schema@.workers where id = $1::uuid`,
   forgetAll: `delete from @schema@.workers`,
-  reap: `select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::boolean, $5::float8)`,
+  reap: `select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int[], $3::uuid, $4::bigint, $5::float8)`,
   reopen: `select @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text) as done`,
   resolve: `select @schema@.resolve_v1($1::uuid, $2::uuid, $3::int, $4::int) as fate`,
   transaction: `select pg_current_xact_id()::text as xact`,

@@ -17,9 +17,40 @@ export function list(values: readonly Plain[]): string {
   return `{${values.map((value) => (value === null ? 'NULL' : value)).join(',')}}`
 }
 
-/** As list, but nothing at all when every one is `rest`: the database fills up with nulls, and reads them as that. */
-export function listSparse(values: readonly Plain[], rest: Plain = null): string {
-  return values.every((value) => value === rest) ? '{}' : list(values)
+/** The same, one value after another. */
+export class List {
+  length = 0
+  protected text = ''
+
+  add(value: Plain): void {
+    this.text += this.length === 0 ? text(value) : `,${text(value)}`
+    this.length += 1
+  }
+
+  toString(): string {
+    return `{${this.text}}`
+  }
+}
+
+/** Nothing at all when every one is `rest`: the database fills up with nulls, and reads them as that. */
+export class SparseList extends List {
+  private readonly rest: Plain
+
+  constructor(rest: Plain) {
+    super()
+    this.rest = rest
+  }
+
+  override add(value: Plain): void {
+    if (this.text !== '') return super.add(value)
+    this.length += 1
+    if (value === this.rest) return
+    this.text = `${text(this.rest)},`.repeat(this.length - 1) + text(value)
+  }
+}
+
+function text(value: Plain): string {
+  return value === null ? 'NULL' : String(value)
 }
 
 /** Each text after a separator, so that one empty text is not no text. The codec's JSON has no control characters. */
@@ -71,7 +102,8 @@ export function numberOrNull(field: string | undefined): number | null {
 }
 
 export function metaText(meta: EntryMeta | null): string | null {
-  return meta === null ? null : JSON.stringify(meta)
+  if (meta === null) return null
+  return JSON.stringify(meta)
 }
 
 export function metaOf(text: string | null): EntryMeta | null {

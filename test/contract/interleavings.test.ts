@@ -277,7 +277,7 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     const zombie = worker()
     const run = await ownedRun(store, zombie)
     const reaper = await s.begin()
-    await reaper.client.query(s.sql.reap, ['{}', '{}', null, false, 1e9])
+    await reaper.client.query(s.sql.reap, ['{}', '{}', null, null, 1e9])
     const late = commit(store, zombie, step(fenceOf(run, zombie)))
     await s.waiting()
     await reaper.end('commit')

@@ -151,7 +151,7 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
       const calls: [string, string, unknown[]][] = [
         ['beat', s.sql.beat, [by.id, 1_000]],
         ['load', s.sql.load, [list([uid]), list([by.id]), '{1}', '{0}', '{0}']],
-        ['reap', s.sql.reap, ['{}', '{}', by.id, false, 1e9]],
+        ['reap', s.sql.reap, ['{}', '{}', by.id, null, 1e9]],
       ]
       for (const [name, text, params] of calls) {
         const touched = await touchedBy(s, session, async () => {

@@ -10,6 +10,8 @@ import { makeOps, NAMES, POISON, type Taste } from './programs.js'
 import type { World } from './world.js'
 
 const WORKSPACE = 'default'
+/** In a crowd callers come together, so often. */
+const BURST_MS = 300
 
 export interface Started {
   readonly id: RunId
@@ -37,9 +39,12 @@ export class Clients {
 
   /** Spreads the work of this world over its chaos. */
   plan(): void {
-    const { starts, signals, cancels, retries, closes, chaosMs } = this.world.options
+    const { starts, signals, cancels, retries, closes, chaosMs, crowdMs } = this.world.options
     const { rng } = this.world.scheduler
-    const at = (most: number): number => rng.int(chaosMs * most)
+    const at = (most: number): number => {
+      const ms = rng.int(chaosMs * most)
+      return crowdMs === 0 ? ms : ms - (ms % BURST_MS)
+    }
     for (let i = 0; i < starts; i += 1) this.at(at(0.5), 'start', () => this.start(`r${i}`))
     for (let i = 0; i < starts / 2; i += 1) {
       this.at(at(0.9), 'start again', () => this.start(`r${rng.int(starts)}`))

@@ -14,7 +14,7 @@ import type {
 import { StoreRefused, StoreUnavailable } from '../../src/kernel/store.js'
 import type { WorkerId } from '../../src/model/ids.js'
 import type { MemoryStore } from '../../src/store/memory.js'
-import type { Faults } from './options.js'
+import type { Faults, Options } from './options.js'
 import { POISON } from './programs.js'
 import type { Life, Scheduler } from './scheduler.js'
 
@@ -22,6 +22,7 @@ import type { Life, Scheduler } from './scheduler.js'
 export interface Witness {
   readonly scheduler: Scheduler
   readonly memory: MemoryStore
+  readonly options: Options
   faults(): Faults
   /** The database answers nobody until then. */
   readonly awayUntil: number
@@ -42,6 +43,8 @@ export class FaultyStore implements Store {
   readonly read: RunReader
   /** Transactions that were opened and neither closed nor rolled back. */
   readonly transactions = new Set<StepTransaction>()
+  /** When the calls were made that are not answered yet. */
+  private readonly askedAt = new Set<{ readonly at: number }>()
   private readonly world: Witness
   private readonly life: Life
   private joined: WorkerId | null = null
@@ -69,6 +72,7 @@ export class FaultyStore implements Store {
       `commit ${deltas.map(labelOf).join(' ')}${options.resent ? ' resent' : ''}`,
       async () => this.commitSome(by, deltas, options),
       true,
+      this.world.options.crowdMs,
     )
   }
 
@@ -153,12 +157,13 @@ export class FaultyStore implements Store {
     return this.change('leave', by, () => this.world.memory.leave(by))
   }
 
-  async reap(unmoved: Parameters<Store['reap']>[0]) {
-    const { joined, isReapUnanswered } = this
-    this.isReapUnanswered = true
-    const reap = () => this.world.memory.reapFor(joined, isReapUnanswered, unmoved)
+  async reap(unmoved: Parameters<Store['reap']>[0], inherit: boolean) {
+    const { isReapUnanswered } = this
+    const heir = inherit ? this.joined : null
+    if (inherit) this.isReapUnanswered = true
+    const reap = () => this.world.memory.reapFor(heir, isReapUnanswered, unmoved)
     const reaped = await this.change('reap', null, reap)
-    this.isReapUnanswered = false
+    if (inherit) this.isReapUnanswered = false
     return reaped
   }
 
@@ -212,6 +217,12 @@ export class FaultyStore implements Store {
 
   async close(): Promise<void> {}
 
+  /** A call that was made by then has not been answered. */
+  awaits(by: number): boolean {
+    for (const { at } of this.askedAt) if (at <= by) return true
+    return false
+  }
+
   private change<T>(
     method: string,
     by: Worker | null,
@@ -227,7 +238,12 @@ export class FaultyStore implements Store {
   }
 
   /** A question travels, is carried out, and its answer travels back; each of the three may go wrong. */
-  private call<T>(label: string, apply: () => Promise<T>, mayBeLate = false): Promise<T> {
+  private call<T>(
+    label: string,
+    apply: () => Promise<T>,
+    mayBeLate = false,
+    leastMs = 0,
+  ): Promise<T> {
     const { life, world } = this
     if (!life.alive) return never()
     const { scheduler } = world
@@ -235,12 +251,17 @@ export class FaultyStore implements Store {
     const faults = world.faults()
     const delay = (): number =>
       rng.chance(faults.slow) ? rng.pick([50, 400, 2_500]) : rng.chance(0.5) ? 0 : rng.int(4)
+    const asked = { at: scheduler.now }
+    this.askedAt.add(asked)
     return new Promise<T>((resolve, reject) => {
       const answer = (how: string, tell: () => void): void =>
-        void scheduler.after(life, delay(), `${label} → ${how}`, tell)
+        void scheduler.after(life, delay(), `${label} → ${how}`, () => {
+          this.askedAt.delete(asked)
+          tell()
+        })
       const lost = (): void => answer('lost', () => reject(new StoreUnavailable('simulated')))
       // What is under way when its process dies still reaches the database, or not.
-      scheduler.after(null, delay(), `${life.name} ${label}`, () => {
+      scheduler.after(null, leastMs + delay(), `${life.name} ${label}`, () => {
         if (!life.alive && rng.chance(0.5)) return
         if (scheduler.now < world.awayUntil || rng.chance(faults.notApplied)) return lost()
         if (mayBeLate && rng.chance(faults.late)) {

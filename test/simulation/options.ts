@@ -21,6 +21,8 @@ export interface Options {
   readonly closes: number
   readonly depth: number
   readonly mailboxMax: number
+  /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
+  readonly crowdMs: number
   readonly faults: Faults
 }
 
@@ -50,7 +52,7 @@ export function optionsOf(seed: number): Options {
   const count = (p: number, most: number): number => sometimes(p, () => rng.between(1, most))
   const calm = rng.chance(0.1)
   const p = calm ? 0 : 0.4
-  return {
+  const options: Options = {
     seed,
     workers: rng.between(1, 4),
     concurrency: rng.pick([1, 2, 3, 8]),
@@ -67,6 +69,7 @@ export function optionsOf(seed: number): Options {
     closes: count(0.3, 2),
     depth: rng.between(1, 3),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
+    crowdMs: 0,
     faults: {
       notApplied: rate(p, 0.1),
       replyLost: rate(p, 0.15),
@@ -83,5 +86,21 @@ export function optionsOf(seed: number): Options {
       clockJumps: calm ? 0 : count(0.2, 2),
       outages: calm ? 0 : count(0.15, 1),
     },
+  }
+  return { ...options, ...crowdOf(seed) }
+}
+
+/** From chance of its own: every other world stays what it was. */
+function crowdOf(seed: number): Partial<Options> {
+  const rng = new Rng(seed ^ 0xc211)
+  if (!rng.chance(0.06)) return {}
+  return {
+    workers: rng.between(1, 3),
+    concurrency: rng.pick([8, 16]),
+    starts: rng.between(6, 14),
+    signals: rng.between(10, 40),
+    cancels: rng.between(0, 6),
+    depth: 3,
+    crowdMs: rng.pick([10, 40, 150]),
   }
 }

@@ -52,6 +52,8 @@ export type Op =
 
 export const POISON = 'POISON'
 export const NAMES = ['x', 'y', 'z']
+/** Waits of these names also end when the run is told to stop. */
+const OBEDIENT = ['e', 'f']
 
 // ── making one ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -223,10 +225,11 @@ class Body {
       case 'wait': {
         const until = op.ms === null ? null : { afterMs: op.ms }
         const got = turn.receive(op.name, { names: op.names, until })
-        return this.hear(
+        const heard = this.hear(
           op.name,
           got.then((message) => message?.payload ?? null),
         )
+        return OBEDIENT.includes(op.name) ? Promise.race([heard, this.stopped()]) : heard
       }
       case 'child':
         return this.child(op)
@@ -247,6 +250,17 @@ class Body {
       case 'throw':
         return Promise.reject(plain('thrown by the body'))
     }
+  }
+
+  /** A body that obeys when it is told to stop. What it says then has no effect. */
+  private stopped(): Promise<never> {
+    const { turn } = this
+    return new Promise((_, reject) => {
+      turn.stopping.addEventListener('abort', () => {
+        turn.mark('told to stop')
+        reject(plain('told to stop'))
+      })
+    })
   }
 
   private child(op: Op & { op: 'child' }): Promise<string | null> {

@@ -3,6 +3,7 @@
 import type { Counters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
+import type { Batches } from './batches.js'
 import { Clients } from './clients.js'
 import { type Options, optionsOf } from './options.js'
 import { replayed } from './replay-check.js'
@@ -16,6 +17,7 @@ export interface Verdict {
   readonly hash: number
   readonly events: number
   readonly counters: Counters
+  readonly batches: Batches
   readonly last: readonly string[]
   readonly runs: number
   readonly codes: ReadonlyMap<string, number>
@@ -48,6 +50,7 @@ export async function runSeed(seed: number, switches: Switches = {}): Promise<Ve
     hash: scheduler.hash,
     events: scheduler.events,
     counters: world.counters,
+    batches: world.batches,
     last: scheduler.last,
     runs: world.memory.runs.size,
     codes: clients.codes,
@@ -84,6 +87,11 @@ function hasDead(world: World): boolean {
   return false
 }
 
+/** What a living process asked before the healing is not answered: the answer may bear what it has inherited. */
+function hasUnanswered(world: World, healedAt: number): boolean {
+  return world.processes.some(({ life, store }) => life.alive && store.awaits(healedAt))
+}
+
 /** Without faults every run comes to its end (32), and then all the rest must hold. */
 async function settle(world: World, clients: Clients): Promise<void> {
   const { scheduler } = world
@@ -91,12 +99,14 @@ async function settle(world: World, clients: Clients): Promise<void> {
     for (const row of world.memory.runs.values()) if (!isFinal(row.status)) return false
     return true
   }
-  const until = scheduler.now + HEAL_MS
+  const healedAt = scheduler.now
+  const until = healedAt + HEAL_MS
+  const isUnsaid = (): boolean => hasDead(world) || hasUnanswered(world, healedAt)
   await scheduler.run(scheduler.now + 200, () => false, EVENTS_MAX)
   while (!scheduler.failure) {
     if (isOver()) {
       // Leases of the dead run out, and what they had to say is inherited; a start that was late may still come.
-      await scheduler.run(until, () => !hasDead(world), EVENTS_MAX)
+      await scheduler.run(until, () => !isUnsaid(), EVENTS_MAX)
       await scheduler.run(scheduler.now + 2_000, () => false, EVENTS_MAX)
       if (isOver()) break
     }

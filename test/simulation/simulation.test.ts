@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { type Counter, newCounters } from '../../src/kernel/counters.js'
+import { newBatches } from './batches.js'
 import regressions from './regressions.json' with { type: 'json' }
 import { runSeed, type Verdict } from './seed.js'
 
@@ -34,6 +35,7 @@ const RARE: readonly Counter[] = [
 ]
 
 const total = newCounters()
+const batches = newBatches()
 let events = 0
 
 test(`${SEEDS} random worlds keep every promise`, { timeout: 3_600_000 }, async () => {
@@ -53,8 +55,15 @@ test.runIf(isWhole)('everything rare has happened, and no code was taken for cha
   expect(total['run.diverged']).toBe(0)
 })
 
+test.runIf(isWhole)('deltas that concern each other have met in one batch', () => {
+  expect(batches.several).toBeGreaterThan(0)
+  expect(batches.ofOneRun).toBeGreaterThan(0)
+  // A few times in a thousand worlds.
+  if (SEEDS >= 1_000) expect(batches.family).toBeGreaterThan(0)
+})
+
 afterAll(() => {
-  console.info(`${SEEDS} seeds, ${events} events, ${JSON.stringify(total)}`)
+  console.info(`${SEEDS} seeds, ${events} events, ${JSON.stringify({ ...total, batches })}`)
 })
 
 async function check(seed: number): Promise<Verdict> {
@@ -64,6 +73,9 @@ async function check(seed: number): Promise<Verdict> {
   for (const counter of Object.keys(total) as Counter[]) {
     total[counter] += verdict.counters[counter]
   }
+  batches.several += verdict.batches.several
+  batches.ofOneRun += verdict.batches.ofOneRun
+  batches.family += verdict.batches.family
   return verdict
 }
 

@@ -8,6 +8,7 @@ import type { Hint, Ports } from '../../src/kernel/ports.js'
 import type { WorkerHost } from '../../src/kernel/worker.js'
 import type { Uid } from '../../src/model/ids.js'
 import { type MemoryDefect, MemoryStore } from '../../src/store/memory.js'
+import { countBatch, newBatches } from './batches.js'
 import { type Change, FaultyStore, type Witness } from './faulty-store.js'
 import { Watch } from './invariants.js'
 import type { Faults, Options } from './options.js'
@@ -60,6 +61,7 @@ export class World implements Witness {
   readonly memory: MemoryStore
   readonly watch: Watch
   readonly counters: Counters = newCounters()
+  readonly batches = newBatches()
   readonly executions: Execution[] = []
   readonly processes: Process[] = []
   /** Entries that some listener has heard, as `uid:seq`. */
@@ -94,6 +96,7 @@ export class World implements Witness {
   }
 
   changed(change: Change): void {
+    if (change.method === 'commit') countBatch(this.batches, change.deltas, this.memory)
     this.watch.changed(change)
   }
 

@@ -4,12 +4,44 @@ import { nameInvalid, optionInvalid } from '../../model/errors.js'
 import { isStepName } from '../../model/ids.js'
 import type { Turn } from '../../model/program.js'
 import type { Surroundings } from '../definition.js'
-import type { RunRef } from '../types.js'
+import { runLog, runRef } from '../step.js'
+import type { Log, RunRef } from '../types.js'
 
 export interface Context {
   readonly turn: Turn
   readonly run: RunRef
+  readonly log: Log
   readonly around: Surroundings
+}
+
+export function contextOf(turn: Turn, version: string, around: Surroundings): Context {
+  return new ContextOf(turn, version, around)
+}
+
+/** Most runs look at neither `run` nor `log`: they are made when they are asked for. */
+class ContextOf implements Context {
+  readonly turn: Turn
+  readonly around: Surroundings
+  readonly #version: string
+  #run: RunRef | null = null
+  #log: Log | null = null
+
+  constructor(turn: Turn, version: string, around: Surroundings) {
+    this.turn = turn
+    this.around = around
+    this.#version = version
+  }
+
+  get run(): RunRef {
+    this.#run ??= runRef(this.turn.run, this.#version)
+    return this.#run
+  }
+
+  get log(): Log {
+    const { turn, around } = this
+    this.#log ??= runLog(around.log, { runId: turn.run.id }, () => turn.replaying)
+    return this.#log
+  }
 }
 
 export function stepName(name: unknown): string {

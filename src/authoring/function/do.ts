@@ -3,7 +3,9 @@
 import { encode } from '../../model/codec.js'
 import { optionInvalid, PerdureError, shown } from '../../model/errors.js'
 import { DEFINITION_NAME } from '../../model/ids.js'
+import type { Attempt, Effect, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
+import type { RetryPolicy } from '../../model/run.js'
 import { isClass, type Made, madeOf, orderOf } from '../definition.js'
 import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
 import { decoded, executed } from '../recorded.js'
@@ -33,25 +35,44 @@ export function doStep(
 }
 
 function inline(
-  { turn, run, around }: Context,
+  context: Context,
   name: string,
   fn: (step: Step) => unknown,
-  { retry, timeoutMs }: StepSettings,
+  settings: StepSettings,
 ): Promise<unknown> {
-  const { valueBytesMax } = around
-  return decoded(
-    turn.step(name, {
-      label: 'inline',
-      retry: retry ?? NO_RETRY,
-      timeoutMs,
-      execute: (attempt) =>
-        executed(() => fn(stepOf(attempt, name, run, around.log)), {
-          name,
-          valueBytesMax,
-          undone: false,
-        }),
-    }),
-  )
+  const { turn } = context
+  return decoded(turn.step(name, new InlineStep(context, name, fn, settings)))
+}
+
+/** One is made for every step of every run: an object with a method costs less than one with a function of its own. */
+class InlineStep implements StepOrder {
+  readonly label = 'inline'
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | null
+  private readonly context: Context
+  private readonly name: string
+  private readonly fn: (step: Step) => unknown
+
+  constructor(
+    context: Context,
+    name: string,
+    fn: (step: Step) => unknown,
+    { retry, timeoutMs }: StepSettings,
+  ) {
+    this.context = context
+    this.name = name
+    this.fn = fn
+    this.retry = retry ?? NO_RETRY
+    this.timeoutMs = timeoutMs
+  }
+
+  execute(attempt: Attempt): Promise<Effect> {
+    const { name, context } = this
+    const { around } = context
+    const { valueBytesMax } = around
+    const step = stepOf(attempt, name, context, around.log)
+    return executed(this.fn, step, { name, valueBytesMax, undone: false })
+  }
 }
 
 function child(

@@ -6,52 +6,90 @@ import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
 import type { Transaction, Turn } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
-import type { RunFacts } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Surroundings } from '../definition.js'
 import { readStepOptions } from '../options.js'
 import { answered, decoded, effectOf } from '../recorded.js'
-import { runLog, runRef, stepOf } from '../step.js'
-import type { Instant, PgClient, Step, Wf } from '../types.js'
-import { type Context, instantMs, stepName } from './context.js'
+import { stepOf } from '../step.js'
+import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
+import { type Context, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
 import { waitFor } from './wait.js'
 
 const NO_REASON = 'cancelled by the workflow itself'
 
 export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
-  const context: Context = { turn, run: runRef(turn.run, version), around }
-  const generator = lazily(turn.run)
-  const verbs = {
-    run: context.run,
-    log: runLog(around.log, { runId: turn.run.id }, () => turn.replaying),
-    get signal() {
-      return turn.stopping
-    },
-    do: (name: unknown, what: unknown, ...rest: readonly unknown[]) =>
-      doStep(context, name, what, rest),
-    transaction: (name: unknown, fn: unknown, options?: unknown) =>
-      transaction(context, name, fn, options),
-    sleep: (name: unknown, duration: Duration) =>
-      answered(turn.sleep(stepName(name), { afterMs: durationMs(duration) })),
-    sleepUntil: (name: unknown, when: Instant) =>
-      answered(turn.sleep(stepName(name), { at: instantMs(when, `sleepUntil("${name}")`) })),
-    waitFor: (what: unknown, options?: unknown) => waitFor(context, what, options),
-    cancel: (reason: unknown = NO_REASON) => turn.stop(reasonText(reason)),
-    patched: (id: unknown) => turn.mark(stepName(id)),
-    now: () => new Date(turn.now()),
-    random: () => generator().fraction(),
-    uuid: () => generator().uuid(),
-  }
-  return verbs as unknown as Wf
+  return new Verbs(contextOf(turn, version, around)) as unknown as Wf
 }
 
-/** Most runs never ask for random. */
-function lazily(run: RunFacts): () => ReturnType<typeof generatorOf> {
-  let made: ReturnType<typeof generatorOf> | undefined
-  return () => {
-    made ??= generatorOf(run.seed ?? run.uid)
-    return made
+/** Methods, not functions of its own: one is made for every run and for every replay. */
+class Verbs {
+  readonly #context: Context
+  #generator: ReturnType<typeof generatorOf> | null = null
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  get run(): RunRef {
+    return this.#context.run
+  }
+
+  get log(): Log {
+    return this.#context.log
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.turn.stopping
+  }
+
+  do(name: unknown, what: unknown, ...rest: readonly unknown[]): Promise<unknown> {
+    return doStep(this.#context, name, what, rest)
+  }
+
+  transaction(name: unknown, fn: unknown, options?: unknown): Promise<unknown> {
+    return transaction(this.#context, name, fn, options)
+  }
+
+  sleep(name: unknown, duration: Duration): Promise<void> {
+    const { turn } = this.#context
+    return answered(turn.sleep(stepName(name), { afterMs: durationMs(duration) }))
+  }
+
+  sleepUntil(name: unknown, when: Instant): Promise<void> {
+    const { turn } = this.#context
+    return answered(turn.sleep(stepName(name), { at: instantMs(when, `sleepUntil("${name}")`) }))
+  }
+
+  waitFor(what: unknown, options?: unknown): Promise<unknown> {
+    return waitFor(this.#context, what, options)
+  }
+
+  cancel(reason: unknown = NO_REASON): Promise<never> {
+    return this.#context.turn.stop(reasonText(reason))
+  }
+
+  patched(id: unknown): boolean {
+    return this.#context.turn.mark(stepName(id))
+  }
+
+  now(): Date {
+    return new Date(this.#context.turn.now())
+  }
+
+  random(): number {
+    return this.#random().fraction()
+  }
+
+  uuid(): string {
+    return this.#random().uuid()
+  }
+
+  /** Most runs never ask for it. */
+  #random(): ReturnType<typeof generatorOf> {
+    const { seed, uid } = this.#context.turn.run
+    this.#generator ??= generatorOf(seed ?? uid)
+    return this.#generator
   }
 }
 
@@ -60,11 +98,12 @@ function reasonText(reason: unknown): string {
 }
 
 function transaction(
-  { turn, run, around }: Context,
+  context: Context,
   name: unknown,
   fn: unknown,
   options: unknown,
 ): Promise<unknown> {
+  const { turn, around } = context
   const step = stepName(name)
   const where = `wf.transaction("${step}")`
   if (typeof fn !== 'function') throw optionInvalid('fn', where, fn, 'a function: (tx) => …')
@@ -83,7 +122,7 @@ function transaction(
       // What the code throws goes out as it is: the kernel knows a conflict of the database by its code.
       execute: (attempt) =>
         attempt.transaction(limitMs, async (sql) => {
-          const result = await code(plain(sql), stepOf(attempt, step, run, around.log))
+          const result = await code(plain(sql), stepOf(attempt, step, context, around.log))
           return effectOf(result, { name: step, valueBytesMax, undone: true })
         }),
     }),

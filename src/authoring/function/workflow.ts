@@ -77,13 +77,13 @@ function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown 
   const given = decode(turn.run.input)
   if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
   const check = () => parse(schema, given, 'INPUT_INVALID', `The input of workflow "${made.name}"`)
-  const { valueBytesMax } = around
+  const of = { name: '(input)', valueBytesMax: around.valueBytesMax, undone: false }
   return decoded(
     turn.step('(input)', {
       label: 'inline',
       retry: NO_RETRY,
       timeoutMs: null,
-      execute: () => executed(check, { name: '(input)', valueBytesMax, undone: false }),
+      execute: () => executed(check, undefined, of),
     }),
   )
 }

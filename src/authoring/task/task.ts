@@ -67,10 +67,11 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
         retry: order?.retry ?? made.retry,
         timeoutMs: order?.timeoutMs ?? made.timeoutMs,
         execute: (attempt) => {
-          const step = stepOf(attempt, 'run', runRef(turn.run, made.version), around.log)
+          const run = runRef(turn.run, made.version)
+          const step = stepOf(attempt, 'run', { run }, around.log)
           const call = async () => made.fn((await inputOf(made, turn)) as never, step)
           const { valueBytesMax } = around
-          return executed(call, { name: made.name, valueBytesMax, undone: false })
+          return executed(call, undefined, { name: made.name, valueBytesMax, undone: false })
         },
       })
     },
