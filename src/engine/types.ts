@@ -4,6 +4,7 @@ import type {
   Args,
   Definition,
   Dict,
+  InputNotDeclared,
   Instant,
   Key,
   Log,
@@ -136,6 +137,11 @@ export type StartOptions<T extends Types = Types> = Opt<{
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
 }>
+/** What a caller passes as input; nothing to a definition that declares none. */
+type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I
+export type StartItem<T extends Types = Types> = Readonly<
+  undefined extends Given<T['input']> ? { input?: Given<T['input']> } : { input: Given<T['input']> }
+> & { readonly options?: StartOptions<T> | undefined }
 /** `id` of the message: the second one with the same id changes nothing. */
 export type MessageOptions = Opt<{ id: string; workspace: string }>
 export type PageOptions = Opt<{ limit: number; after: string; order: 'newest' | 'oldest' }>
@@ -180,16 +186,13 @@ export interface Client<W = unknown> {
   /** In the caller's transaction there is nothing to await before COMMIT: only the id comes back. */
   start<D extends Target<W>>(
     target: D,
-    input: TypesOf<D, W>['input'],
+    input: Given<TypesOf<D, W>['input']>,
     options: StartOptions<TypesOf<D, W>> & { transaction: PgClient },
   ): Promise<{ readonly id: string }>
   /** Thousands of starts in one call; the handles are in the order of the items. */
   startMany<D extends Target<W>>(
     target: D,
-    items: readonly {
-      readonly input: TypesOf<D, W>['input']
-      readonly options?: StartOptions<TypesOf<D, W>> | undefined
-    }[],
+    items: readonly StartItem<TypesOf<D, W>>[],
   ): Promise<RunHandle<TypesOf<D, W>>[]>
   /** Start and wait for the end; does not throw, look at `status`. `stateless`: in memory, writes nothing. */
   run<D extends Target<W>>(
