@@ -177,9 +177,9 @@ export class Executor {
     frame.mail.put(loaded.messages)
     for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
+    if (created.meta?.bornWith === seq) this.events.entries(facts, [created], 0)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)
-    if (created.meta?.bornWith === seq) this.events.entries(facts, [created], 0)
     if (!program) return frame.handOver()
     if (claimed.epoch > 1) {
       counters['frame.replayed'] += 1

@@ -300,6 +300,46 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
     })
   })
 
+  describe('explain', () => {
+    test('has a sentence and a command for everything that a run can wait for', async () => {
+      const unknown = task(fresh('unknown'), async () => 1)
+      const waits = {
+        signal: workflow(fresh('w'), async (wf) => wf.waitFor('go', { timeout: '1d' })),
+        timer: workflow(fresh('w'), async (wf) => wf.sleep('a day', '1d')),
+        retry: workflow(fresh('w'), async (wf) =>
+          wf.do(
+            'call',
+            () => {
+              throw new Error('away')
+            },
+            { retries: 3, retryDelay: '1d' },
+          ),
+        ),
+        child: workflow(fresh('w'), async (wf) => wf.do('child', unknown)),
+      }
+      const engine = await world.open(Object.values(waits))
+      for (const [reason, definition] of Object.entries(waits)) {
+        const { id } = await engine.start(definition, undefined, { id: fresh(reason) })
+        await eventually(() => engine.get(id)).toMatchObject({ status: 'waiting', reason })
+        const explained = await engine.explain(id)
+        expect(explained).toMatchObject({ reason, since: expect.any(Date) })
+        expect(explained.sentence).toMatch(new RegExp(`^${id} is not moving because .*\\.$`))
+        expect(explained.until === null).toBe(reason === 'child')
+        expect(explained.next[0]).toMatchObject({ text: expect.any(String) })
+        const child = (await engine.list({ parentId: id })).items[0]?.id
+        const command = {
+          signal: `engine.signal('${id}', 'go', { … })`,
+          timer: `engine.cancel('${id}')`,
+          retry: `engine.cancel('${id}')`,
+          child: `engine.explain('${child}')`,
+        }
+        expect(explained.next[0]?.command).toBe(command[reason as keyof typeof command])
+        await engine.cancel(id)
+      }
+      expect((await refusalOf(engine.explain('nobody'))).code).toBe('RUN_NOT_FOUND')
+    })
+  })
+
   describe('retry', () => {
     test('of an attempt that somebody else has retried is refused', async () => {
       const fail = workflow(fresh('fail'), async (wf) =>

@@ -120,3 +120,16 @@ outcome.output.id
 ;(await engine.handle('order', 'x').result()).nope
 // @ts-expect-error no such definition
 engine.handle('ordr', 'x')
+// @ts-expect-error undeclared first message
+await engine.start(order, { id: 'o1', amount: 5 }, { message: { name: 'go', payload: 1 } })
+const inside = engine.transaction(async (transaction) =>
+  engine.start(order, { id: 'o1', amount: 5 }, { transaction }),
+)
+// @ts-expect-error before the commit there is nothing to wait for
+;(await inside).result
+// @ts-expect-error input is missing
+await engine.startMany(order, [{ options: { id: 'x' } }])
+// @ts-expect-error not a duration
+await createEngine({ retention: 'for ever' })
+// @ts-expect-error a step's name or a position
+await engine.fork('x', { from: new Date() })
