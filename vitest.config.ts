@@ -8,6 +8,7 @@ const minutes = (count: number) => count * 60_000
 /** How long one test may take. Each folder of test/ is a project of its own. */
 const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   model: minutes(0.25),
+  types: minutes(3),
   kernel: minutes(0.5),
   simulation: minutes(3),
   conformance: minutes(2),

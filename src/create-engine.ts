@@ -2,6 +2,7 @@
 
 import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
+import { throwRecordedAs } from './authoring/recorded.js'
 import type { Definition } from './authoring/types.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
@@ -49,6 +50,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     log,
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
+    errors: settings.errors,
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
@@ -66,8 +68,10 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log): readonly Program[] {
-  const { definitions, valueBytesMax } = settings
-  const around: Surroundings = { log, valueBytesMax, find: (name) => definitions.get(name) }
+  const { definitions, valueBytesMax, tx } = settings
+  const throwRecorded = throwRecordedAs(settings.errors)
+  const find = (name: string) => definitions.get(name)
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

@@ -1,6 +1,7 @@
 // The public surface. Only re-exports.
 
 // definitions
+export { ref } from './authoring/definition.js'
 export { workflow } from './authoring/function/workflow.js'
 export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
@@ -19,6 +20,7 @@ export type {
   Schema,
   Step,
   StepOptions,
+  Tx,
   Types,
   Wf,
 } from './authoring/types.js'
@@ -46,6 +48,7 @@ export type {
 } from './engine/types.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
+export { fatal, retryAfter } from './model/marks.js'
 // time and status
 export type { Status } from './model/run.js'
 export { type Duration, duration } from './model/time.js'

@@ -19,6 +19,7 @@ create table @schema@.runs (
   inbox int not null default 0,
   taken int not null default 0,
   crashes int not null default 0,
+  undo_open int not null default 0,
   attempt int not null default 1,
   priority smallint not null,
   status text not null,
@@ -54,11 +55,14 @@ create index runs_diverged on @schema@.runs (def, coalesce(version, ''), (diverg
   where owner is null and due_at is not null and stop is null and diverged_builds is not null;
 -- What needs no code: to be cancelled, over the crash limit (CRASHES_MAX = 5), past the deadline.
 create index runs_cancel on @schema@.runs (due_at)
-  where owner is null and due_at is not null and stop = 'cancel';
+  where owner is null and due_at is not null and stop = 'cancel' and undo_open = 0;
+-- To be cancelled, with something to undo: that needs the code.
+create index runs_undo on @schema@.runs (def, coalesce(version, ''), due_at)
+  where owner is null and due_at is not null and stop = 'cancel' and undo_open > 0;
 create index runs_crashed on @schema@.runs (due_at)
   where owner is null and due_at is not null and stop is null and crashes >= 5;
 create index runs_deadline on @schema@.runs (deadline_at)
-  where owner is null and finished_at is null and stop is null and deadline_at is not null;
+  where owner is null and finished_at is null and stop is null and deadline_at is not null and undo_open = 0;
 
 create index runs_owner on @schema@.runs (owner) where owner is not null;
 -- Lists. Only columns that are set once: they cost nothing after the insert but the upkeep of moved rows.
@@ -150,7 +154,7 @@ $f$;
 -- A run as people see it: its row, entry 1 (the input) and, of a final run, the last entry.
 create view @schema@.shown_v1 as
   select r.uid as run, r.uid::text as uid, r.id, r.workspace, r.def, r.version, r.status, r.reason, r.stop, @schema@.ms_v1(r.due_at) as due_at,
-      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
+      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.undo_open, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,

@@ -26,7 +26,7 @@ create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_build text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -112,7 +112,7 @@ begin
             owner = case when d.next = 'go' then r.owner end,
             due_at = case
               when d.next = 'go' or d.next = 'end' or r.stop = 'pause' then null
-              when d.next = 'release' or r.stop = 'cancel' or r.inbox > d.seen or d.build is not null then now_at
+              when d.next = 'release' or (r.stop = 'cancel' and d.stop_seen is distinct from 'cancel') or r.inbox > d.seen or d.build is not null then now_at
               else instant_v1(d.due) end,
             status = case
               when d.next = 'go' then r.status
@@ -124,10 +124,11 @@ begin
               when r.stop = 'pause' then 'paused'
               when d.next = 'park' then d.word end,
             finished_at = case when d.next = 'end' then now_at end,
+            undo_open = coalesce(d.undo, r.undo_open),
             diverged_builds = case when d.build is null then r.diverged_builds
               else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
-          from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, builds)
-            with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, build, i)
+          from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, t_undo, builds)
+            with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, undo, build, i)
           where coalesce(d.mail, 0) = phase - 1
             and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq = d.seq
             and (d.before is null or instant_v1(d.before) <= now_at)
@@ -270,14 +271,15 @@ begin
     -- Whoever makes a run runnable may take it in the same commit: `take`, written once for signals and cancels.
     if 'new' = any (fates) then
       with g as (
-        select m.target, count(*)::int as count, bool_or(m.kind = 'cancel') as cancel, bool_or(m.claim) as claim
-          from unnest(m_to, fates, m_kind, m_claim) m (target, fate, kind, claim) where m.fate = 'new' group by m.target),
+        select m.target, count(*)::int as count, bool_or(m.kind = 'cancel') as cancel,
+            bool_or(m.kind = 'cancel' and m.name = 'force') as force, bool_or(m.claim) as claim
+          from unnest(m_to, fates, m_kind, texts_v1(m_name), m_claim) m (target, fate, kind, name, claim) where m.fate = 'new' group by m.target),
       t as (
         select g.*, r.is_taken, r.version from g cross join lateral (
           select r.version, g.claim and r.owner is null and r.crashes < suspect_from
               and (g.cancel or r.stop is null or r.stop = 'cancel')
-              and (g.cancel or r.stop is not distinct from 'cancel'
-                or ((r.status = 'waiting' or r.due_at <= now_at)
+              and (((g.cancel or r.stop is not distinct from 'cancel') and (r.undo_open = 0 or g.force))
+                or ((g.cancel or r.stop is not distinct from 'cancel' or r.status = 'waiting' or r.due_at <= now_at)
                   and not (by_build = any (coalesce(r.diverged_builds, '{}')))
                   and exists (select 1 from unnest(names, versions) w (name, version)
                     where w.name = r.def and (r.version is null or w.version = r.version)))) as is_taken
@@ -286,6 +288,7 @@ begin
         update runs r set
             inbox = r.inbox + t.count,
             stop = case when t.cancel then 'cancel' else r.stop end,
+            undo_open = case when t.force then 0 else r.undo_open end,
             due_at = case
               when t.is_taken or r.owner is not null then null
               when t.cancel or r.stop is not distinct from 'cancel' or (r.stop is null and r.status = 'waiting') then least(r.due_at, now_at)

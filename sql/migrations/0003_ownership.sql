@@ -75,13 +75,19 @@ begin
             and by_build <> all (r.diverged_builds) limit look) r
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
-        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop = 'cancel' order by r.due_at limit look)
+        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop = 'cancel' and r.undo_open = 0 order by r.due_at limit look)
+      union all
+      select r.* from have h cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = h.def and coalesce(r.version, '') = h.version and r.due_at <= now_at
+            and r.owner is null and r.due_at is not null and r.stop = 'cancel' and r.undo_open > 0
+            and by_build <> all (coalesce(r.diverged_builds, '{}')) order by r.due_at limit look) r
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
         where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop is null and r.crashes >= 5 order by r.due_at limit look)
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.deadline_at from runs r
-        where r.deadline_at <= now_at and r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null
+        where r.deadline_at <= now_at and r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null and r.undo_open = 0
         order by r.deadline_at limit look)),
     once as (
       select f.uid, f.epoch, f.crashes, f.stop, f.priority, min(f.due_at) as due_at from found f group by 1, 2, 3, 4, 5),
@@ -109,7 +115,7 @@ begin
 
   select ms_v1(least(min(r.due_at), (
       select r.deadline_at from runs r
-        where r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null order by r.deadline_at limit 1)))
+        where r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null and r.undo_open = 0 order by r.deadline_at limit 1)))
     into next_due_ms
     from unnest(g_def, g_version, g_priority) g (def, version, priority) cross join lateral (
       select r.due_at from runs r

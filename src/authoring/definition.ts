@@ -1,11 +1,12 @@
 // What a definition is at run time, and how one is recognised: by its brand, before anything else is asked.
 
-import { checkOptions, nameInvalid, optionInvalid, PerdureError } from '../model/errors.js'
+import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '../model/errors.js'
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
-import type { Definition, Schema, Step, Wf } from './types.js'
+import type { Definition, PgClient, Schema, Step, Wf, With } from './types.js'
 
 /** Shared by all copies of the package. */
 const BRAND = Symbol.for('perdure.definition')
@@ -35,6 +36,10 @@ export interface Surroundings {
     (message: string, data?: object) => void
   >
   readonly valueBytesMax: number
+  /** Throws recorded errors, each of the class that the engine knows for it. */
+  readonly throwRecorded: ThrowRecorded
+  /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
+  tx(client: PgClient): unknown
   /** The definition of that name that this engine has. */
   find(name: string): Made | undefined
 }
@@ -48,6 +53,27 @@ export function branded<D extends Definition>(made: Made): D {
 export function madeOf(value: unknown): Made | null {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null
   return BRAND in value ? (value as { [BRAND]: Made })[BRAND] : null
+}
+
+const REF = Symbol.for('perdure.ref')
+
+/** A definition whose code lives elsewhere: `ref<typeof charge>('charge')`, `ref<In, Out>('charge')`. */
+export function ref<D extends Definition>(name: D['name']): D
+export function ref<In, Out>(
+  name: string,
+): Definition<string, With<{ input: In; parsed: In; output: Out }>>
+export function ref(name: unknown): Definition {
+  if (typeof name !== 'string' || !DEFINITION_NAME.test(name)) throw nameInvalid('task', name)
+  const definition = { name, version: '', kind: 'task' as const }
+  return Object.freeze(
+    Object.defineProperty(definition, REF, { value: name }),
+  ) as unknown as Definition
+}
+
+/** The name that a ref() stands for. */
+export function refName(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || !(REF in value)) return null
+  return (value as { [REF]: string })[REF]
 }
 
 export function isClass(what: unknown): boolean {
@@ -120,4 +146,24 @@ function notASchema(option: string, where: string, value: unknown): PerdureError
 export function orderOf(retry: RetryPolicy | null, timeoutMs: number | null): TaskOrder | null {
   if (retry === null && timeoutMs === null) return null
   return { ...(retry && { retry }), ...(timeoutMs !== null && { timeoutMs }) }
+}
+
+/** wf.do('Ping', ping, { retries: 3 }) would pass the options as an input that nobody reads. */
+export function refuseOptionsAsInput(
+  made: Made,
+  input: unknown,
+  { where, before, options }: { where: string; before: string; options: readonly string[] },
+): void {
+  const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
+  if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return
+  const keys = Object.keys(input)
+  if (keys.length === 0 || !keys.every((key) => options.includes(key))) return
+  throw new PerdureError(
+    'INPUT_INVALID',
+    `${where} gives options where the input belongs: ${made.kind} "${made.name}" takes no input.`,
+    {
+      hint: `write ${before}, undefined, ${shown(input)})`,
+      details: { issues: [] },
+    },
+  )
 }

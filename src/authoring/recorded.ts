@@ -2,18 +2,37 @@
 
 import { decode, encode } from '../model/codec.js'
 import { decodeError, encodeError } from '../model/error-record.js'
+import { classNames, type ErrorClasses } from '../model/error-shape.js'
 import { PerdureError } from '../model/errors.js'
+import { marksOf } from '../model/marks.js'
 import { type Effect, Failure } from '../model/program.js'
 import type { Stored } from '../model/run.js'
+import { calledByStep, type Executing } from './nesting.js'
 
 /** Which question a recorded error came from: user code may let it escape, and the kernel wants to know. */
 const failures = new WeakMap<Error, Failure>()
 
+/** Throws what a question was rejected with as user code gets it. */
+export type ThrowRecorded = (reason: unknown) => never
+
+interface Reading {
+  /** Made once for an engine, and not for every step. */
+  readonly throwRecorded: ThrowRecorded
+}
+
 /** Turns an answer into what user code gets: the decoded value, or the recorded error thrown. */
-export function answered<T>(answer: Promise<T>): Promise<T>
-export function answered<T, U>(answer: Promise<T>, read: (value: T) => U): Promise<U>
-export function answered<T>(answer: Promise<T>, read?: (value: T) => unknown): Promise<unknown> {
-  const given = answer.then(read, throwRecorded)
+export function answered<T>(answer: Promise<T>, around: Reading): Promise<T>
+export function answered<T, U>(
+  answer: Promise<T>,
+  around: Reading,
+  read: (value: T) => U,
+): Promise<U>
+export function answered<T>(
+  answer: Promise<T>,
+  around: Reading,
+  read?: (value: T) => unknown,
+): Promise<unknown> {
+  const given = answer.then(read, around.throwRecorded)
   // A forgotten await must not end the process: the failure is in the journal.
   given.catch(ignore)
   return given
@@ -21,16 +40,20 @@ export function answered<T>(answer: Promise<T>, read?: (value: T) => unknown): P
 
 // Not made anew for every step.
 const ignore = (): void => {}
-const throwRecorded = (reason: unknown): never => {
-  throw reason instanceof Failure ? recordedError(reason) : reason
+
+/** Errors of these classes come back as themselves. */
+export function throwRecordedAs(classes: ErrorClasses): ThrowRecorded {
+  return (reason) => {
+    throw reason instanceof Failure ? recordedError(reason, classes) : reason
+  }
 }
 
-export function decoded(answer: Promise<Stored>): Promise<unknown> {
-  return answered(answer, decode)
+export function decoded(answer: Promise<Stored>, around: Reading): Promise<unknown> {
+  return answered(answer, around, decode)
 }
 
-function recordedError(failure: Failure): Error {
-  const error = decodeError(failure.error)
+function recordedError(failure: Failure, classes: ErrorClasses): Error {
+  const error = decodeError(failure.error, classes)
   failures.set(error, failure)
   return error
 }
@@ -46,11 +69,18 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-interface Executed {
+interface Kept {
   readonly name: string
   readonly valueBytesMax: number
   /** What the code did is rolled back when its result cannot be kept. */
   readonly undone: boolean
+}
+
+interface Executed extends Kept {
+  /** Names of errors that are not retried. */
+  readonly stopOn: readonly string[]
+  /** The run that its code could ask something of; null if it cannot. */
+  readonly run: Executing | null
 }
 
 /** One execution of user code: its result as it is stored, or its failure. */
@@ -59,17 +89,38 @@ export async function executed<G>(
   given: G,
   step: Executed,
 ): Promise<Effect> {
+  const { run } = step
   let result: unknown
+  if (run) run.executing += 1
   try {
     result = await code(given)
   } catch (error) {
-    const where = `the error of step "${step.name}"`
-    throw new Failure(encodeError(error, where), { message: messageOf(error) })
+    throw thrown(error, step)
+  } finally {
+    if (run) run.executing -= 1
   }
   return effectOf(result, step)
 }
+calledByStep(executed)
 
-export function effectOf(result: unknown, step: Executed): Effect {
+/** What the code threw, as it is recorded, and what that says about trying it again. */
+export function thrown(error: unknown, step: Pick<Executed, 'name' | 'stopOn'>): Failure {
+  if (error instanceof Failure) return error
+  const { fatal, retryAfterMs } = marksOf(error)
+  return new Failure(encodeError(error, `the error of step "${step.name}"`), {
+    message: messageOf(error),
+    fatal: fatal || stops(error, step.stopOn),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  })
+}
+
+/** A class stops its subclasses too. (The kernel compares the recorded name, which may be another.) */
+function stops(error: unknown, stopOn: readonly string[]): boolean {
+  if (stopOn.length === 0 || typeof error !== 'object' || error === null) return false
+  return classNames(error).some((name) => stopOn.includes(name))
+}
+
+export function effectOf(result: unknown, step: Kept): Effect {
   try {
     return { value: encode(result, `the result of step "${step.name}"`, step.valueBytesMax) }
   } catch (error) {
@@ -78,7 +129,7 @@ export function effectOf(result: unknown, step: Executed): Effect {
 }
 
 /** The code has run and gave back what cannot be kept. Running it again would do it again. */
-function unstorable(error: unknown, step: Executed): Failure {
+function unstorable(error: unknown, step: Kept): Failure {
   const told = PerdureError.is(error, 'VALUE_UNSTORABLE', 'VALUE_TOO_LARGE')
     ? new PerdureError(
         error.code,

@@ -30,7 +30,7 @@ export type OutOf<S> = S extends Schema<unknown, infer Out> ? Out : unknown
 /** Also takes an explicit undefined. */
 export type Opt<T> = { [K in keyof T]?: T[K] | undefined }
 type Fn = (...args: never[]) => unknown
-type ErrorClass = abstract new (...args: never[]) => Error
+export type ErrorClass = abstract new (...args: never[]) => Error
 export type Dict<T = unknown> = Record<string, T>
 /** An object of which nothing is known. */
 export type Nothing = Record<never, never>
@@ -57,6 +57,9 @@ export interface Definition<N extends string = string, T extends Types = Types> 
   readonly '~types': T
 }
 
+/** What is known of a definition of which only some is said. */
+export type With<P> = Omit<Types, keyof P> & P extends infer T extends Types ? T : never
+
 /** The input of a function that declares none: annotate the parameter, or give `input: schema`. */
 export interface InputNotDeclared {
   readonly '~no': never
@@ -72,8 +75,8 @@ export type Args<I, O> = unknown extends I
       : [input: I, options?: O]
 
 /**
- * Opt-in types for what workflows name by a text. Augment once:
- * `declare module 'perdure' { interface Register { tasks: typeof tasks } }`
+ * Opt-in types for what workflows name by a text, and for `tx`. Augment once:
+ * `declare module 'perdure' { interface Register { tasks: typeof tasks; tx: MyTx } }`
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
 export interface Register {}
@@ -176,6 +179,8 @@ export type Taken<S, A> = A extends keyof S
     ? { [P in K]: { readonly name: P; readonly payload: S[P] } }[K]
     : never
 
+/** Plain node-postgres shape, or what createEngine({ tx }) makes of it: say so in Register: { tx: MyTx }. */
+export type Tx = Register extends { tx: infer X } ? X : PgClient
 /** Plain node-postgres shape. */
 export interface PgClient {
   query<R = Dict>(
@@ -199,7 +204,7 @@ export interface Wf<T extends Types = Types> {
   /** What is written through `tx` commits together with the journal entry: exactly once. */
   transaction<O>(
     name: string,
-    fn: (tx: PgClient, step: Step) => Result<O>,
+    fn: (tx: Tx, step: Step) => Result<O>,
     options?: StepOptions,
   ): Promise<O>
   sleep(name: string, duration: Duration): Promise<void>

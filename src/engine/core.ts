@@ -1,10 +1,11 @@
 // What every call of the engine works with, and the checks that come before all others.
 
-import { type Made, madeOf } from '../authoring/definition.js'
+import { type Made, madeOf, refName } from '../authoring/definition.js'
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
 import type { Client } from '../kernel/store.js'
+import type { ErrorClasses } from '../model/error-shape.js'
 import {
   engineClosed,
   idInvalid,
@@ -33,6 +34,8 @@ export interface Core {
   readonly valueBytesMax: number
   /** By name. */
   readonly definitions: ReadonlyMap<string, Made>
+  /** Classes whose errors come back as themselves. */
+  readonly errors: ErrorClasses
   isClosed(): boolean
 }
 
@@ -45,8 +48,9 @@ export interface Found {
 export function found(core: Core, call: string, target: unknown): Found {
   const made = madeOf(target)
   if (made) return { name: made.name, made }
-  if (typeof target !== 'string' || !DEFINITION_NAME.test(target)) throw targetUnknown(call, target)
-  return { name: target, made: core.definitions.get(target) ?? null }
+  const name = refName(target) ?? target
+  if (typeof name !== 'string' || !DEFINITION_NAME.test(name)) throw targetUnknown(call, target)
+  return { name, made: core.definitions.get(name) ?? null }
 }
 
 export function beforeRead(core: Core): void {

@@ -39,7 +39,7 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       beforeRead(core)
       const wait = readWait(options)
       await check()
-      return outputOf(await settled(core, to, wait))
+      return outputOf(core, await settled(core, to, wait))
     },
     status: async () => (await handle.get()).status,
     get: async () => {
@@ -90,9 +90,9 @@ async function ownView(core: Core, of: HandleOf) {
   return view
 }
 
-function outputOf({ id, status, payload, reason }: Settled): unknown {
+function outputOf(core: Core, { id, status, payload, reason }: Settled): unknown {
   if (status === 'completed') return payload === null ? undefined : decode(payload)
-  const cause = payload === null ? undefined : decodeError(payload)
+  const cause = payload === null ? undefined : decodeError(payload, core.errors)
   throw endedBadly(id, status, endError(status, payload, reason).message, cause)
 }
 

@@ -1,8 +1,9 @@
 // The options of createEngine, read before anything is touched: one clear error, and nothing has changed.
 
 import { createHash } from 'node:crypto'
-import { isClass, type Made, madeOf } from '../authoring/definition.js'
-import type { Log } from '../authoring/types.js'
+import { isClass, type Made, madeOf, refName } from '../authoring/definition.js'
+import type { Log, PgClient } from '../authoring/types.js'
+import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
 import { SCHEMA_NAME } from '../model/ids.js'
 import {
@@ -20,6 +21,8 @@ const OPTIONS = [
   'schema',
   'workflows',
   'worker',
+  'errors',
+  'tx',
   'build',
   'retention',
   'maxValueBytes',
@@ -49,6 +52,8 @@ export interface Settings {
   readonly database: Database
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
+  readonly errors: ErrorClasses
+  readonly tx: (client: PgClient) => unknown
   readonly worker: boolean
   readonly concurrency: number
   readonly leaseMs: number
@@ -73,6 +78,8 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     database: readDatabase(given.database, env),
     schema: readSchema(given.schema),
     definitions,
+    errors: readErrors(given.errors),
+    tx: readTx(given.tx),
     ...readWorker(given.worker),
     build: readBuild(given.build, definitions, env),
     valueBytesMax: readBytes(given.maxValueBytes),
@@ -103,7 +110,38 @@ function readDefinitions(workflows: unknown): ReadonlyMap<string, Made> {
   return byName
 }
 
+/** By name: what is recorded of an error is the name of its class. */
+function readErrors(errors: unknown): ErrorClasses {
+  const expected = 'a list of classes of errors'
+  if (errors === undefined) return new Map()
+  if (!Array.isArray(errors)) throw optionInvalid('errors', WHERE, errors, expected)
+  const byName = new Map<string, { readonly prototype: object }>()
+  for (const value of errors as readonly unknown[]) {
+    const isOne = typeof value === 'function' && value.prototype instanceof Error
+    if (!isOne || value.name === '') throw optionInvalid('errors', WHERE, value, expected)
+    const known = byName.get(value.name)
+    if (known !== undefined && known !== value) {
+      throw optionInvalid('errors', WHERE, value, 'a list of classes with different names')
+    }
+    byName.set(value.name, value as unknown as { readonly prototype: object })
+  }
+  return byName
+}
+
+function readTx(tx: unknown): (client: PgClient) => unknown {
+  if (tx === undefined) return (client) => client
+  if (typeof tx === 'function') return tx as (client: PgClient) => unknown
+  throw optionInvalid('tx', WHERE, tx, 'a function: (client) => …')
+}
+
 function notADefinition(index: number, value: unknown) {
+  const name = refName(value)
+  if (name !== null) {
+    return definitionInvalid(
+      `workflows[${index}] is ref("${name}"), which has no code.`,
+      'give what workflow() and task() return; a ref is for calling what another process has',
+    )
+  }
   return definitionInvalid(
     `workflows[${index}] is no definition: ${isClass(value) ? 'a class' : shown(value)}.`,
     'give what workflow() and task() return',

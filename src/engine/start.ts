@@ -1,6 +1,6 @@
 // start: from what the caller gave to what the kernel stores. The input passes its schema here, once.
 
-import type { Made } from '../authoring/definition.js'
+import { type Made, refuseOptionsAsInput } from '../authoring/definition.js'
 import { parse } from '../authoring/schema.js'
 import type { FirstMessage, StartRequest } from '../kernel/api.js'
 import type { Client } from '../kernel/store.js'
@@ -41,6 +41,10 @@ export async function startRequest(core: Core, start: StartCall): Promise<StartR
   }
   checkOptions(given, where, [...OPTIONS, ...(MORE[start.call] ?? [])])
   const options = given as Given
+  if (target.made) {
+    const before = `engine.${start.call}(…`
+    refuseOptionsAsInput(target.made, start.input, { where, before, options: OPTIONS })
+  }
   return {
     id: options.id === undefined ? null : runIdOf(options.id),
     workspace: options.workspace === undefined ? workspace : workspaceOf(options.workspace),

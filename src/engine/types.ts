@@ -4,6 +4,7 @@ import type {
   Args,
   Definition,
   Dict,
+  ErrorClass,
   InputNotDeclared,
   Instant,
   Key,
@@ -13,6 +14,7 @@ import type {
   PgClient,
   RunRef,
   Target,
+  Tx,
   Types,
   TypesOf,
 } from '../authoring/types.js'
@@ -260,6 +262,10 @@ export type EngineOptions<W> = Opt<{
   workflows: W
   /** false: this process starts, signals and reads, and executes nothing. */
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
+  /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
+  errors: readonly ErrorClass[]
+  /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
+  tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */
   build: string
   /** How long finished runs are kept; false: for ever. Default '30 days'. */

@@ -9,6 +9,7 @@ import type { Ask, RecordAsk, StepAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Outcome } from './look.js'
 import type { Clock, Random } from './ports.js'
+import { isSuccess } from './undos.js'
 
 export function askEntry(ask: Ask): NewEntry {
   const base = {
@@ -37,7 +38,7 @@ export function askEntry(ask: Ask): NewEntry {
 /** A fact that the body brings itself: its answer is there when it is asked for. */
 export function recordOutcome(ask: RecordAsk): Outcome {
   const { value: payload } = ask.effect
-  return { ask, kind: 'record', attempt: 0, payload, meta: null, final: true }
+  return { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true }
 }
 
 export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {
@@ -60,8 +61,11 @@ export function stepOutcome(
   if (end.kind === 'completed') {
     const payload = end.effect.value
     const { transaction } = end
-    const meta: EntryMeta = { askedAgo, startedAgo }
-    return { ask, kind: 'step.completed', attempt: number, payload, meta, final: true, transaction }
+    const meta: EntryMeta = ask.order.undo
+      ? { askedAgo, startedAgo, undoable: true }
+      : { askedAgo, startedAgo }
+    const kind = ask.undoes ? 'undo.completed' : 'step.completed'
+    return { ask, kind, attempt: number, payload, meta, final: true, transaction }
   }
   const { failure } = end
   const payload = failure.error
@@ -76,7 +80,8 @@ export function stepOutcome(
   const final = decision.kind === 'giveUp'
   const retry = decision.kind === 'retry' ? { retryAt: decision.at } : {}
   const meta: EntryMeta = { askedAgo, startedAgo, ...retry }
-  return { ask, kind: 'step.failed', attempt: number, payload, meta, final }
+  const kind = ask.undoes ? 'undo.failed' : 'step.failed'
+  return { ask, kind, attempt: number, payload, meta, final }
 }
 
 /** The one place where the body hears an answer, first time or replay. */
@@ -100,11 +105,14 @@ export function answerAsk(ask: Ask, entry: NewEntry): void {
         payload,
       })
     }
-    case 'record':
-      return ask.answer(payload)
+    case 'record': {
+      if (ask.as === 'round.ended') {
+        return ask.answer({ value: payload, isDone: entry.meta?.done ?? false })
+      }
+      return entry.meta?.status === 'failed' ? ask.fail(new Failure(payload)) : ask.answer(payload)
+    }
     default: {
-      const ok = entry.kind === 'step.completed' || entry.meta?.status === 'completed'
-      if (ok) return ask.answer(payload)
+      if (isSuccess(entry) || entry.kind === 'undo.completed') return ask.answer(payload)
       const question = { name: ask.name, occurrence: ask.occurrence }
       return ask.fail(new Failure(payload, { question }))
     }

@@ -60,7 +60,13 @@ export interface Kernel {
     messageId: MessageId | null,
   ): Promise<void>
   /** Resolves when it is stored; the run ends soon after. A cancelled run may be cancelled again. */
-  cancel(to: Address, reason: string, messageId: MessageId | null): Promise<void>
+  cancel(
+    to: Address,
+    reason: string,
+    messageId: MessageId | null,
+    /** Ends it without undoing anything. */
+    force?: boolean,
+  ): Promise<void>
   /** Re-opens a failed run. Throws RUN_NOT_RETRYABLE, ATTEMPT_CHANGED, RUN_NOT_FOUND. */
   retry(to: Address, expectedAttempt: number | null): Promise<void>
   /** Waits for the end. Rejects with the signal's reason when it aborts first. Throws RUN_NOT_FOUND. */

@@ -2,7 +2,9 @@
 
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js'
-import type { Instant, Message, Stored } from '../model/run.js'
+import type { EntryMeta, Instant, Message, Stored } from '../model/run.js'
+import type { Scope } from './scope.js'
+import type { Undoable } from './undos.js'
 
 /** The target that tells a record from a step where its question has an entry of its own. */
 export const RECORD = 'record'
@@ -18,6 +20,8 @@ export interface Running {
 }
 
 interface AskBase {
+  /** Where it was asked: with that it is withdrawn. */
+  readonly scope: Scope
   readonly name: string
   readonly occurrence: number
   /** Part of the divergence check. */
@@ -41,6 +45,8 @@ export interface StepAsk extends AskBase {
   running: Running | null
   /** When the attempt under way began. */
   startedAt: Instant
+  /** Of an undo: what it undoes. */
+  readonly undoes: Undoable | null
 }
 
 export interface TimerAsk extends AskBase {
@@ -69,7 +75,10 @@ export interface ChildAsk extends AskBase {
 export interface RecordAsk extends AskBase {
   readonly kind: 'record'
   readonly effect: Effect
-  readonly answer: (value: Stored) => void
+  /** The kind of the entry. */
+  readonly as: 'record' | 'scope.ended' | 'round.ended'
+  readonly meta: EntryMeta | null
+  readonly answer: (value: unknown) => void
 }
 
 export type Ask = StepAsk | TimerAsk | WaitAsk | ChildAsk | RecordAsk

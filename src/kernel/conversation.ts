@@ -8,7 +8,8 @@
 //   O4. While the history is not at its end only recorded answers are given, and nothing is asked of the frame.
 
 import { encodeError } from '../model/error-record.js'
-import { foreignAwait } from '../model/errors.js'
+import { foreignAwait, scopeEnded } from '../model/errors.js'
+import { shownName } from '../model/ids.js'
 import { FOREIGN_AWAIT_MAX_MS, FOREIGN_AWAIT_WARN_MS } from '../model/limits.js'
 import { Failure, type Program } from '../model/program.js'
 import type { Entry, Instant, NewEntry, RunFacts, Stored } from '../model/run.js'
@@ -17,8 +18,17 @@ import { answerAsk } from './answers.js'
 import type { Ask } from './asks.js'
 import type { Difference } from './divergence.js'
 import type { Ports } from './ports.js'
+import type { Stopped } from './replay.js'
 import { Replayer } from './replayer.js'
+import { Scope } from './scope.js'
 import { makeTurn } from './turn.js'
+import { Undos } from './undos.js'
+
+/** A scope that has ended; `isExpected`: nobody needs to be warned of what it left open. */
+export interface Withdrawn {
+  readonly scope: Scope
+  readonly isExpected: boolean
+}
 
 export type BodyEnd = { readonly output: Stored } | { readonly failure: Failure }
 
@@ -33,18 +43,24 @@ export interface Answerer {
   newMark(id: string): void
   /** Asked before, according to the history. */
   recalled(asks: readonly Ask[]): void
+  /** What these scopes have left open is not wanted any more. `live`: whoever else it concerns is told. */
+  withdrawn(scopes: readonly Withdrawn[], live: boolean): void
   /** The question that a recorded answer belongs to. */
   answeredBefore(entry: Entry): Ask | null
   /** Every recorded answer has been given: open records are made now. */
   historyIsOver(): void
   /** The body is quiet and its history is behind it: these are its new questions. */
-  quiet(asked: readonly Ask[]): void
+  quiet(asked: readonly Ask[], over: readonly Withdrawn[]): void
   diverged(difference: Difference): void
+  /** The history says that the run was stopping, and what came of that so far. */
+  wasStopping(stopping: Stopped): void
 }
 
 export class Conversation {
   readonly run: RunFacts
   readonly history: Replayer
+  readonly root = Scope.ofRun()
+  readonly undos = new Undos()
   /** Answers are made, no longer repeated. */
   live = false
   /** The body has not finished reacting to the last answer. */
@@ -63,6 +79,7 @@ export class Conversation {
   private readonly counts = new Map<string, number>()
   private aborter: AbortController | null = null
   private asked: Ask[] = []
+  private over: Withdrawn[] = []
 
   constructor(
     frame: Answerer,
@@ -98,6 +115,11 @@ export class Conversation {
     this.lastSeq = seq
     this.nowAt = entry.at
     this.settle()
+    this.hears(ask, entry)
+  }
+
+  private hears(ask: Ask, entry: NewEntry): void {
+    this.undos.note(ask, entry)
     answerAsk(ask, entry)
   }
 
@@ -155,6 +177,27 @@ export class Conversation {
     this.settle()
   }
 
+  withdraw(scope: Scope, isExpected: boolean): void {
+    if (this.frame.deaf) return
+    scope.end(scopeEnded(shownName(scope.name, scope.occurrence), this.run.id))
+    this.over.push({ scope, isExpected })
+    this.settle()
+  }
+
+  lastRound(key: string): number {
+    return this.history.script.rounds.get(key) ?? 0
+  }
+
+  roundIsOver(scope: Scope): void {
+    this.undos.forget(scope)
+    // A loop for years counts its names anew in every round.
+    for (const name of this.counts.keys()) if (name.startsWith(scope.path)) this.counts.delete(name)
+  }
+
+  fail(failure: Failure): void {
+    this.ended({ failure })
+  }
+
   mark(id: string): boolean {
     const known = this.history.mark(id, this.asked.length)
     if (known === 'new') this.frame.newMark(id)
@@ -197,23 +240,38 @@ export class Conversation {
       case 'live':
         this.frame.recalled(step.recalled)
         this.frame.historyIsOver()
+        this.undos.stored(this.undos.openCount)
+        if (this.history.script.stopping) return this.stopAgain(this.history.script.stopping)
         return this.goLive(step.fresh)
       case 'answer': {
         this.frame.recalled(step.recalled)
         this.asked = []
+        this.frame.withdrawn(this.over, false)
+        this.over = []
         const { entry } = step
         const ask = this.frame.answeredBefore(entry)
         this.nowAt = Math.max(this.nowAt, entry.at)
         this.settle()
-        if (ask) answerAsk(ask, entry)
+        if (ask) this.hears(ask, entry)
       }
     }
+  }
+
+  /** What the body asks beyond its history is not wanted: it was told to stop there. */
+  private stopAgain(stopping: Stopped): void {
+    this.live = true
+    this.asked = []
+    this.frame.withdrawn(this.over, false)
+    this.over = []
+    this.frame.wasStopping(stopping)
   }
 
   private goLive(fresh: readonly Ask[]): void {
     this.live = true
     if (this.asked.length > 0) this.asked = []
-    this.frame.quiet(fresh)
+    const { over } = this
+    if (over.length > 0) this.over = []
+    this.frame.quiet(fresh, over)
   }
 }
 

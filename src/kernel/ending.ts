@@ -23,9 +23,13 @@ export type StopCause =
       readonly reason: string
       readonly inside: boolean
       readonly message: Message | null
+      /** Nothing is undone. */
+      readonly force: boolean
     }
   | { readonly kind: 'deadline'; readonly deadlineAt: Instant }
   | { readonly kind: 'crashes'; readonly crashes: number }
+  /** The body has failed, and there is something to undo. */
+  | { readonly kind: 'failed'; readonly failure: Failure }
 
 export type End =
   | { readonly kind: 'completed'; readonly output: Stored }
@@ -44,7 +48,13 @@ export function reasonToStop(frame: HeldRun): StopCause | null {
   const { deadlineAt } = frame.run
   if (cancel) {
     const reason = cancel.meta?.reason ?? ''
-    return { kind: 'cancel', reason, inside: false, message: cancel }
+    return {
+      kind: 'cancel',
+      reason,
+      inside: false,
+      message: cancel,
+      force: cancel.meta?.force ?? false,
+    }
   }
   return deadlineAt !== null && frame.deps.now() >= deadlineAt
     ? { kind: 'deadline', deadlineAt }
@@ -70,11 +80,8 @@ export function endFact(end: End, run: RunFacts, at: Instant): EndFact {
   if (end.kind === 'completed') return completedFact(end.output, at)
   const base = { name: '', occurrence: 0, attempt: 0, at, meta: null }
   switch (end.kind) {
-    case 'failed': {
-      const meta = end.failure.question
-      const entry: NewEntry = { ...base, kind: 'run.failed', payload: end.failure.error, meta }
-      return { entry, status: 'failed', ...BY_ITSELF }
-    }
+    case 'failed':
+      return failedFact(end.failure, base)
     case 'stopped':
       return stopEntry(end.cause, run, base)
   }
@@ -100,6 +107,8 @@ function stopEntry(
   base: Omit<NewEntry, 'kind' | 'payload'>,
 ): EndFact {
   switch (cause.kind) {
+    case 'failed':
+      return failedFact(cause.failure, base)
     case 'cancel': {
       const error = workflowCancelled(run.id, cause.reason)
       const payload = encodeError(error, 'a cancelled run')
@@ -126,6 +135,32 @@ function stopEntry(
       return { ...BY_ITSELF, entry, status: 'failed', error }
     }
   }
+}
+
+function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>): EndFact {
+  const entry: NewEntry = {
+    ...base,
+    kind: 'run.failed',
+    payload: failure.error,
+    meta: failure.question,
+  }
+  return { ...BY_ITSELF, entry, status: 'failed' }
+}
+
+/** What a person asks of a run that did not end well: was anything undone, was anything left? */
+export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
+  const { undos } = frame.body
+  const isForced = end.kind === 'stopped' && end.cause.kind === 'cancel' && end.cause.force
+  const skipped = isForced ? undos.openNames : []
+  if (fact.status === 'completed' || (!undos.someDone && skipped.length === 0)) return fact
+  // One that failed for good can be retried: the rest is undone then.
+  const isUndone = undos.someDone && !(end.kind === 'failed' && end.failure.isFinal)
+  const meta = {
+    ...fact.entry.meta,
+    ...(isUndone ? { undone: true } : {}),
+    ...(skipped.length > 0 ? { skipped } : {}),
+  }
+  return { ...fact, entry: { ...fact.entry, meta } }
 }
 
 /** Open children are told to stop, the parent hears of the end: in the commit that ends the run. */

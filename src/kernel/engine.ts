@@ -10,6 +10,7 @@ import {
   runFinished,
   runNotFound,
   runNotRetryable,
+  runUndone,
   valueRefused,
 } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
@@ -76,13 +77,13 @@ class KernelHost implements Kernel {
     return this.message(to, { id: messageId, kind: 'signal', name, meta: null, payload })
   }
 
-  async cancel(to: Address, reason: string, id: MessageId | null): Promise<void> {
+  async cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
     const messageId = id ?? (this.host.newUid() as string as MessageId)
     const message: NewMessage = {
       id: messageId,
       kind: 'cancel',
-      name: '',
-      meta: { reason },
+      name: force ? 'force' : '',
+      meta: force ? { reason, force } : { reason },
       payload: null,
     }
     const answer = await this.deliver(to, message)
@@ -95,6 +96,7 @@ class KernelHost implements Kernel {
     const view = await this.read.get(to.workspace, to.id)
     if (!view) throw runNotFound(to.id)
     if (view.status !== 'failed') throw runNotRetryable(to.id, view.status)
+    if (view.end?.meta?.undone) throw runUndone(to.id)
     if (expectedAttempt !== null && expectedAttempt !== view.attempt) {
       throw attemptChanged(to.id, expectedAttempt, view.attempt)
     }

@@ -13,6 +13,7 @@ import type { Events } from './events.js'
 import { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { HolderDeps } from './held-run.js'
+import { Stopping } from './stopping.js'
 import type { Claimed, Fence, Loaded, NewRun, Store } from './store.js'
 
 const LOAD_AGAIN_MS = 50
@@ -191,11 +192,16 @@ export class Executor {
     frame.body.begin()
   }
 
+  /** Undoing needs the code, whatever stops the run; force does not. */
   private endsWithoutCode(claimed: Claimed, frame: Frame): StopCause | null {
     const { cancel } = frame.mail
-    if (cancel || claimed.stop === 'cancel') {
+    const { script } = frame.body.history
+    const needsCode = script.isUndoable && !cancel?.meta?.force
+    if (needsCode && claimed.crashes < CRASHES_MAX) return null
+    if (!needsCode && script.stopping) return Stopping.causeOf(frame, script.stopping.entry)
+    if (!needsCode && (cancel || claimed.stop === 'cancel')) {
       const reason = cancel?.meta?.reason ?? ''
-      return { kind: 'cancel', reason, inside: false, message: cancel }
+      return { kind: 'cancel', reason, inside: false, message: cancel, force: true }
     }
     const { deadlineAt, crashes } = claimed
     if (crashes >= CRASHES_MAX) {

@@ -11,26 +11,30 @@
 
 import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
-import type { Entry, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts, Stop } from '../model/run.js'
 import { Alarm } from './alarm.js'
 import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
-import { type AttemptEnd, type AttemptTimes, RunningAttempt } from './attempt.js'
-import { type Answerer, Conversation } from './conversation.js'
+import type { AttemptEnd, AttemptTimes, RunningAttempt } from './attempt.js'
+import { type Answerer, Conversation, type Withdrawn } from './conversation.js'
 import type { Difference } from './divergence.js'
 import type { End, EndFact, StopCause } from './ending.js'
-import { endFact, endMessages, endOf, reasonToStop } from './ending.js'
-import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
+import { endFact, endMessages, endOf, withUndos } from './ending.js'
+import type { HandingOver, HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
-import { isNext, Questions } from './questions.js'
+import { Questions } from './questions.js'
+import type { Stopped } from './replay.js'
 import { Scribe } from './scribe.js'
+import { startWhatCan } from './starting.js'
+import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
+import { withdraw } from './withdraw.js'
 
-export class Frame implements Answerer, HeldRun {
+export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
   readonly run: RunFacts
   readonly attempt: number
@@ -48,12 +52,12 @@ export class Frame implements Answerer, HeldRun {
   closing = false
   isQueued = false
   private readonly alarm: Alarm
-  private readonly scribe: Scribe
-  private readonly ready: Outcome[] = []
+  readonly scribe: Scribe
+  readonly ready: Outcome[] = []
   private lookAgain = true
   /** The owner is closing: nothing new starts. The run is to rest: it does not end either. */
-  handingOver: 'close' | 'pause' | null = null
-  private stop: StopCause | null = null
+  handingOver: HandingOver | null = null
+  private stopping: Stopping | null = null
   end: EndFact | null = null
   difference: Difference | null = null
 
@@ -76,7 +80,7 @@ export class Frame implements Answerer, HeldRun {
   /** Ends a run that is not to execute any code. */
   endWithoutCode(cause: StopCause): void {
     this.body.live = true
-    this.stop = cause
+    this.stopping = new Stopping(this, cause)
     this.pump()
   }
 
@@ -105,7 +109,7 @@ export class Frame implements Answerer, HeldRun {
   }
 
   get deaf(): boolean {
-    return this.end !== null || this.stop !== null
+    return this.end !== null || this.stopping !== null
   }
 
   /** For what is written down: never before the last answer. What is due is decided by the clock itself. */
@@ -118,7 +122,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   stopFromInside(reason: string): void {
-    this.stop ??= { kind: 'cancel', reason, inside: true, message: null }
+    const cause = { kind: 'cancel', reason, inside: true, message: null, force: false } as const
+    this.stopping ??= new Stopping(this, cause)
   }
 
   newMark(id: string): void {
@@ -127,7 +132,7 @@ export class Frame implements Answerer, HeldRun {
 
   recalled(asks: readonly Ask[]): void {
     for (const ask of asks) this.questions.add(ask)
-    if (this.deps.defects.has('start-while-replaying')) this.startWhatCan()
+    if (this.deps.defects.has('start-while-replaying')) startWhatCan(this)
   }
 
   answeredBefore(entry: Entry): Ask | null {
@@ -141,7 +146,18 @@ export class Frame implements Answerer, HeldRun {
       if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
   }
 
-  quiet(asked: readonly Ask[]): void {
+  withdrawn(over: readonly Withdrawn[], live: boolean): void {
+    if (over.length === 0) return
+    withdraw(this, over, live)
+    this.lookAgain = true
+  }
+
+  wasStopping(stopped: Stopped): void {
+    this.stopping = Stopping.again(this, stopped)
+    this.pump()
+  }
+
+  quiet(asked: readonly Ask[], over: readonly Withdrawn[]): void {
     // Its last delta may have been asked for while the body was speaking: then nobody has got it.
     if (this.end) return this.deps.submit(this.run.uid)
     for (const ask of asked) {
@@ -153,6 +169,7 @@ export class Frame implements Answerer, HeldRun {
       if (ask.kind === 'child') this.scribe.child(ask)
       else this.scribe.append(askEntry(ask))
     }
+    this.withdrawn(over, true)
     this.pump()
   }
 
@@ -168,16 +185,20 @@ export class Frame implements Answerer, HeldRun {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
-    if (this.handingOver === 'pause' && !this.mail.cancel) {
+    if (this.handingOver && this.handingOver !== 'close' && !this.stopping && !this.mail.cancel) {
       const finished = this.ready.shift()
       return finished ? this.deliver(finished) : this.deps.submit(this.run.uid)
     }
-    this.stop ??= reasonToStop(this)
-    if (this.stop) return this.pumpStop(this.stop)
+    this.stopping ??= stoppingOf(this)
+    if (this.stopping) return this.stopping.pump()
     if (this.body.end) return this.finish(endOf(this.body.end))
     const outcome = this.ready.shift() ?? this.lookForOutcome()
     if (outcome) return this.deliver(outcome)
-    this.startWhatCan()
+    this.goOn()
+  }
+
+  goOn(): void {
+    startWhatCan(this)
     if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
@@ -213,26 +234,6 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── going on ──────────────────────────────────────────────────────────────────────────────────────────────
-  private startWhatCan(): void {
-    if (this.handingOver || !this.deps.mayStart()) return
-    const now = this.deps.now()
-    for (const ask of this.questions.all()) {
-      if (!isNext(ask, now)) continue
-      const durable = this.out.ackedSeq >= ask.afterSeq
-      if (ask.kind === 'child') this.scribe.child(ask)
-      else if (durable || this.deps.defects.has('start-before-durable')) this.startStep(ask)
-    }
-  }
-
-  private startStep(ask: StepAsk): void {
-    this.deps.ports.fault('step.start')
-    const attempt = new RunningAttempt(this.run, ask, this.deps.attempts, this)
-    ask.running = attempt
-    ask.startedAt = this.clock()
-    this.deps.stepStarted()
-    attempt.start()
-  }
-
   attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void {
     if (ask.running === attempt) this.stepEnded(ask, attempt, end)
   }
@@ -247,12 +248,14 @@ export class Frame implements Answerer, HeldRun {
 
   /** Nothing runs, nothing is about to, and something is waited for. */
   parkable(): boolean {
-    if (!this.body.live || this.body.end || this.stop || this.ready.length > 0) return false
+    if (!this.body.live || this.end || this.ready.length > 0) return false
+    if (this.body.end && !this.stopping) return false
     return this.questions.onlyWaiting(this.deps.now())
   }
 
   nextDue(): Instant | null {
-    return this.questions.nextDue(this.run.deadlineAt)
+    // What is stopping is past all that.
+    return this.questions.nextDue(this.stopping ? null : this.run.deadlineAt)
   }
 
   /** While the run is ours its due times are armed here; parked, the row has the earliest. */
@@ -273,27 +276,21 @@ export class Frame implements Answerer, HeldRun {
   }
 
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
-  /** What runs is asked to stop, and may still be recorded; then the run ends without its body. */
-  private pumpStop(cause: StopCause): void {
-    const { error } = endFact({ kind: 'stopped', cause }, this.run, this.clock())
-    for (const outcome of this.ready.splice(0)) {
-      if (outcome.transaction) rollBack(outcome.transaction)
-      else this.record(outcome)
-    }
-    if (this.body.abort(error)) {
-      this.questions.abort(error)
-      this.alarm.ringIn(this.deps.abortGraceMs, () => {
-        this.questions.giveUp(error)
-        this.pump()
-      })
-    }
-    if (!this.questions.running()) this.finish({ kind: 'stopped', cause })
+  get stopSeen(): Stop | null {
+    return this.stopping?.cause.kind === 'cancel' ? 'cancel' : null
   }
 
-  private finish(end: End): void {
+  ringAfterGrace(then: () => void): void {
+    this.alarm.ringIn(this.deps.abortGraceMs, () => {
+      then()
+      this.pump()
+    })
+  }
+
+  finish(end: End): void {
     this.alarm.off()
     this.dropReady()
-    const fact = endFact(end, this.run, this.clock())
+    const fact = withUndos(endFact(end, this.run, this.clock()), this, end)
     this.end = fact
     if (this.questions.running()) this.questions.giveUp(runFinished(this.run.id, 'over'))
     const { entry, status, notBefore, taken } = fact
@@ -310,8 +307,8 @@ export class Frame implements Answerer, HeldRun {
   }
 
   /** Nothing new starts, and the run is given back when nothing runs. */
-  handOver(why: 'close' | 'pause' = 'close'): void {
-    this.handingOver = why
+  handOver(why: HandingOver = 'close'): void {
+    if (this.handingOver !== 'anew') this.handingOver = why
     this.deps.submit(this.run.uid)
   }
 
@@ -351,8 +348,9 @@ export class Frame implements Answerer, HeldRun {
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
     const { entries, taken, starts, messages, notBefore } = parts
+    const undoOpen = this.body.begun && this.body.live ? this.body.undos.news() : null
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, next }
     this.inFlight = { delta, parts }
     return delta
   }
@@ -367,8 +365,8 @@ export class Frame implements Answerer, HeldRun {
       // The step did run: its outcome is kept, the end is not. The cancel itself is in the mailbox.
       this.out.restore(sent.parts, 1)
       this.end = null
-      this.stop = null
-      return answer.stop === 'pause' ? this.handOver('pause') : this.deps.load(this.run.uid)
+      this.stopping = null
+      return answer.stop === 'pause' ? this.handOver('anew') : this.deps.load(this.run.uid)
     }
     this.lose()
     this.deps.lost(this.run.uid, answer.kind === 'early')
@@ -386,6 +384,7 @@ export class Frame implements Answerer, HeldRun {
   private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {
     const { next } = delta
     this.out.stored(delta.entries)
+    this.body.undos.stored(delta.undoOpen)
     if (next.kind !== 'go') {
       this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
       this.alarm.off()

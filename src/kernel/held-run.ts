@@ -3,7 +3,7 @@
 
 import type { Uid, WorkerId } from '../model/ids.js'
 import type { ChildOrder } from '../model/program.js'
-import type { Entry, Instant, NewEntry, RunFacts } from '../model/run.js'
+import type { Entry, Instant, NewEntry, RunFacts, Stop } from '../model/run.js'
 import type { Ask, StepAsk } from './asks.js'
 import type { AttemptDeps, AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Conversation } from './conversation.js'
@@ -27,6 +27,9 @@ export interface StoredRun {
   readonly suspect: boolean
 }
 
+/** `close`: the owner is closing. `pause`: the run is to rest. `anew`: its end was taken back, so it begins from its journal. */
+export type HandingOver = 'close' | 'pause' | 'anew'
+
 export interface HeldRun {
   readonly deps: HolderDeps
   readonly run: RunFacts
@@ -38,7 +41,9 @@ export interface HeldRun {
   readonly body: Conversation
   readonly questions: Questions
   readonly difference: Difference | null
-  readonly handingOver: 'close' | 'pause' | null
+  readonly handingOver: HandingOver | null
+  /** The stop of the row that this run is obeying. */
+  readonly stopSeen: Stop | null
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null
   /** A transaction of the run is being closed: it is the delta in flight. */
   closing: boolean

@@ -4,7 +4,7 @@
 // was due); at equal time the message wins. So a signal accepted before a deadline beats it, even if every worker
 // was down past both.
 
-import { errorRecord } from '../model/error-record.js'
+import { errorRecord, isFatalRecord } from '../model/error-record.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryKind, EntryMeta, Instant, Message, Stored } from '../model/run.js'
 import type { Ask, ChildAsk } from './asks.js'
@@ -99,11 +99,13 @@ function childEnded(ask: ChildAsk, message: Message, now: Instant): Outcome {
   const { no, payload } = message
   const status = message.meta?.status ?? 'failed'
   const attempt = ask.attempts + 1
-  const meta: EntryMeta = { no, status, ...(ask.uid ? { uid: ask.uid } : {}) }
+  const undoable = status === 'completed' && ask.order.undo ? { undoable: true } : {}
+  const meta: EntryMeta = { no, status, ...(ask.uid ? { uid: ask.uid } : {}), ...undoable }
   const base = { ask, kind: 'child.ended' as const, attempt, payload, message }
   if (status === 'failed' && !ask.manual) {
     const errorName = payload === null ? '' : errorRecord(payload).name
-    const failed = { attempt, errorName, fatal: false, retryAfterMs: null, now, random: 0.5 }
+    const fatal = payload !== null && isFatalRecord(payload)
+    const failed = { attempt, errorName, fatal, retryAfterMs: null, now, random: 0.5 }
     const decision = decideRetry(ask.order.retry, failed)
     if (decision.kind === 'retry') {
       return { ...base, meta: { ...meta, retryAt: decision.at }, final: false }

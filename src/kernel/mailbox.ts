@@ -22,8 +22,9 @@ export class Mailbox {
       if (message.no <= this.seen) continue
       this.seen = message.no
       this.fresh = true
-      if (message.kind === 'cancel') this.cancel ??= message
-      else if (message.kind === 'child') {
+      if (message.kind === 'cancel') {
+        if (!this.cancel || message.meta?.force) this.cancel = message
+      } else if (message.kind === 'child') {
         this.children ??= new Map()
         if (message.meta?.uid) this.children.set(message.meta.uid, message)
       } else {

@@ -10,17 +10,32 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
   const { deps, questions } = frame
   const { seen } = frame.mail
   if (frame.difference) {
-    return { kind: 'park', reason: 'diverged', dueAt: null, seen, divergedBuild: deps.build }
+    return {
+      kind: 'park',
+      reason: 'diverged',
+      dueAt: null,
+      seen,
+      divergedBuild: deps.build,
+      stopSeen: null,
+    }
   }
   if (end) {
     const { status, stopSeen } = end
     const ignoresStop = deps.defects.has('end-ignores-stop')
     return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
   }
-  if (frame.parkable()) {
+  if (frame.handingOver !== 'anew' && frame.parkable()) {
     const reason = questions.reason()
     const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
-    return { kind: 'park', reason, dueAt: frame.nextDue(), seen: counted, divergedBuild: null }
+    const stopSeen = frame.stopSeen
+    return {
+      kind: 'park',
+      reason,
+      dueAt: frame.nextDue(),
+      seen: counted,
+      divergedBuild: null,
+      stopSeen,
+    }
   }
   return frame.handingOver && !questions.running() ? { kind: 'release' } : GO
 }

@@ -14,6 +14,9 @@ const REASON = {
   record: 'retry',
 } as const
 
+/** `steps`: not the undos, which nothing stops. */
+type Which = 'all' | 'steps'
+
 export class Questions {
   private readonly open: Ask[] = []
   /** Steps and records that were asked for and have no entry yet, in order. */
@@ -79,8 +82,10 @@ export class Questions {
     return this.open.length > 0
   }
 
-  running(): boolean {
-    for (const ask of this.open) if (ask.kind === 'step' && ask.running) return true
+  running(which: Which = 'all'): boolean {
+    for (const ask of this.open) {
+      if (ask.kind === 'step' && ask.running && isMeant(ask, which)) return true
+    }
     return false
   }
 
@@ -113,19 +118,25 @@ export class Questions {
   }
 
   /** Raises the AbortSignals of what runs; its results still count. */
-  abort(reason: Error): void {
-    for (const ask of this.open) if (ask.kind === 'step') ask.running?.abort(reason)
+  abort(reason: Error, which: Which = 'all'): void {
+    for (const ask of this.open) {
+      if (ask.kind === 'step' && isMeant(ask, which)) ask.running?.abort(reason)
+    }
   }
 
   /** What runs has lost the right to write. */
-  giveUp(reason: Error): void {
+  giveUp(reason: Error, which: Which = 'all'): void {
     for (const ask of this.open) {
-      if (ask.kind !== 'step' || !ask.running) continue
+      if (ask.kind !== 'step' || !ask.running || !isMeant(ask, which)) continue
       const { running } = ask
       ask.running = null
       running.giveUp(reason)
     }
   }
+}
+
+function isMeant(ask: StepAsk, which: Which): boolean {
+  return which === 'all' || ask.undoes === null
 }
 
 /** Neither under way nor waiting for its retry. */

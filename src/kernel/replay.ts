@@ -13,6 +13,8 @@ import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind, Instant } from '../model/run.js'
 import { RECORD } from './asks.js'
+import { lastRounds, withoutRounds } from './rounds.js'
+import { undoName } from './undos.js'
 
 export type AskKind = 'step' | 'timer' | 'wait' | 'child' | 'record'
 
@@ -46,7 +48,18 @@ export interface Window {
   readonly outcome: Entry | null
 }
 
+/** A run that was told to stop: what stopped it, and what was written down after that. */
+export interface Stopped {
+  readonly entry: Entry
+  readonly after: readonly Entry[]
+}
+
 export interface Script {
+  readonly stopping: Stopped | null
+  /** Per loop, the last round that has ended. */
+  readonly rounds: ReadonlyMap<string, number>
+  /** Something can be undone that has not been. */
+  readonly isUndoable: boolean
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   readonly marks: ReadonlySet<string>
@@ -71,6 +84,10 @@ const OUTCOME_OF: Partial<Record<EntryKind, AskKind>> = {
   'wait.withdrawn': 'wait',
   'child.ended': 'child',
   record: 'record',
+  'scope.ended': 'record',
+  'round.ended': 'record',
+  'undo.completed': 'step',
+  'undo.failed': 'step',
 }
 
 export function readScript(journal: readonly Entry[]): Script {
@@ -82,7 +99,10 @@ export function readScript(journal: readonly Entry[]): Script {
   let lastStep = ''
   let stepsDone = 0
 
-  for (const entry of withoutReopened(journal, asks)) {
+  const kept = withoutReopened(journal, asks)
+  const rounds = lastRounds(kept)
+  const { before, stopping } = untilStopping(withoutRounds(kept, rounds))
+  for (const entry of before) {
     if (entry.kind === 'mark') marks.add(entry.name)
     const key = keyOf(entry.name, entry.occurrence)
     const asked = ASK_OF[entry.kind]
@@ -105,7 +125,9 @@ export function readScript(journal: readonly Entry[]): Script {
     }
   }
   windows.push({ asks: open, outcome: null })
-  return { windows, asks, marks, openChildren: [...children.keys()], lastStep, stepsDone }
+  const openChildren = [...children.keys()]
+  const isUndoable = hasUndoable(withoutRounds(kept, rounds))
+  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, isUndoable }
 }
 
 function newHistory(): AskHistory {
@@ -126,6 +148,7 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
       history.dueAt = meta?.dueAt ?? null
       break
     case 'step.failed':
+    case 'undo.failed':
       history.attempts = Math.max(history.attempts, entry.attempt)
       history.retryAt = meta?.retryAt ?? null
       break
@@ -181,7 +204,7 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
     history.attempts = failed?.attempt ?? 0
     asks.set(key, history)
     // Asked for directly before its failure: the question itself must stay in its window.
-    if (!askedBefore.has(key) && failed?.kind === 'step.failed') {
+    if (!askedBefore.has(key) && failed && failed.kind !== 'child.ended') {
       kept.splice(failedAt, 0, {
         ...failed,
         kind: 'step.asked',
@@ -207,6 +230,26 @@ function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
 
 function isFinalFailure(entry: Entry): boolean {
   if (entry.meta?.retryAt !== undefined) return false
-  if (entry.kind === 'step.failed') return true
+  if (entry.kind === 'step.failed' || entry.kind === 'undo.failed') return true
   return entry.kind === 'child.ended' && entry.meta?.status !== 'completed'
+}
+
+/** From here on the body is not driven: it was told to stop. */
+function untilStopping(entries: readonly Entry[]): {
+  readonly before: readonly Entry[]
+  readonly stopping: Stopped | null
+} {
+  const at = entries.findIndex(({ kind }) => kind === 'run.stopping')
+  const entry = entries[at]
+  if (!entry) return { before: entries, stopping: null }
+  return { before: entries.slice(0, at), stopping: { entry, after: entries.slice(at + 1) } }
+}
+
+function hasUndoable(entries: readonly Entry[]): boolean {
+  const open = new Set<string>()
+  for (const { kind, name, occurrence, meta } of entries) {
+    if (meta?.undoable) open.add(undoName(name, occurrence))
+    else if (kind === 'undo.completed') open.delete(name)
+  }
+  return open.size > 0
 }

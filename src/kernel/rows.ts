@@ -62,6 +62,8 @@ export interface RunView {
   readonly seq: number
   readonly attempt: number
   readonly crashes: number
+  /** Steps that can be undone and are not. */
+  readonly undoOpen: number
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null

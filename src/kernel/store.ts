@@ -170,6 +170,8 @@ export interface TurnDelta {
     readonly message: NewMessage
     readonly claim: boolean
   }[]
+  /** Steps that can be undone and are not; null: as many as before. */
+  readonly undoOpen: number | null
   readonly next: Next
 }
 
@@ -184,6 +186,8 @@ export type Next =
       readonly seen: number
       /** Set with reason `diverged`: the build that found it. */
       readonly divergedBuild: string | null
+      /** It waits although it is to stop: that is how it stops. */
+      readonly stopSeen: Stop | null
     }
   /** Given back without having waited for anything (close, no room): due at once. */
   | { readonly kind: 'release' }

@@ -62,6 +62,7 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
   frame.inFlight = null
   frame.closing = false
   frame.out.stored(delta.entries)
+  frame.body.undos.stored(delta.undoOpen)
   frame.deps.committed(delta)
   if (inbox > frame.mail.seen) frame.deps.load(frame.run.uid)
   frame.answer(outcome.ask, entry)

@@ -1,19 +1,40 @@
 // What the body of a run asks through. Each question goes to its frame; nothing is decided here.
 
-import type { ChildOrder, Due, Effect, Failure, StepOrder, Turn, Wish } from '../model/program.js'
-import type { Instant, Message, RunFacts, Stored } from '../model/run.js'
-import { type Ask, RECORD } from './asks.js'
+import { shownName } from '../model/ids.js'
+import type {
+  ChildOrder,
+  Due,
+  Effect,
+  Failure,
+  Round,
+  StepOrder,
+  Turn,
+  Wish,
+} from '../model/program.js'
+import type { EntryMeta, Instant, Message, RunFacts, Stored } from '../model/run.js'
+import { type Ask, RECORD, type RecordAsk } from './asks.js'
+import { Scope } from './scope.js'
+import { runLoop, runRace, runScope } from './scopes.js'
+import type { Undoable, Undos } from './undos.js'
 
 /** A question before the frame has given it its place. */
 type Question =
-  | { readonly kind: 'step'; readonly order: StepOrder }
+  | { readonly kind: 'step'; readonly order: StepOrder; readonly undoes?: Undoable }
   | { readonly kind: 'timer'; readonly due: Due }
   | { readonly kind: 'wait'; readonly wish: Wish }
   | { readonly kind: 'child'; readonly order: ChildOrder }
-  | { readonly kind: 'record'; readonly effect: Effect }
+  | {
+      readonly kind: 'record'
+      readonly effect: Effect
+      readonly as?: RecordAsk['as']
+      readonly meta?: EntryMeta
+    }
 
+/** The conversation, as a turn sees it. */
 export interface Asked {
   readonly run: RunFacts
+  readonly root: Scope
+  readonly undos: Undos
   readonly stopping: AbortSignal
   readonly replaying: boolean
   /** Database time of the last answer. */
@@ -24,46 +45,191 @@ export interface Asked {
   asks(ask: Ask): void
   mark(id: string): boolean
   stopFromInside(reason: string): void
+  /** Nothing of this scope is wanted any more. */
+  withdraw(scope: Scope, isExpected: boolean): void
+  /** The last round of a loop that has ended in the history; 0: none. */
+  lastRound(key: string): number
+  /** A round has ended well: nothing of it will be asked again. */
+  roundIsOver(scope: Scope): void
+  /** The run fails, whatever the body does now. */
+  fail(failure: Failure): void
 }
 
 export function makeTurn(frame: Asked): Turn {
-  const ask = <T>(name: string, question: Question): Promise<T> =>
-    new Promise<T>((resolve, reject) => {
-      const answer = resolve as (value: unknown) => void
-      frame.asks(newAsk(frame, name, question, answer, reject))
-    })
-  return {
-    run: frame.run,
-    get stopping() {
-      return frame.stopping
-    },
-    get replaying() {
-      return frame.replaying
-    },
-    now: () => frame.nowAt,
-    step: (name, order) => ask<Stored>(name, { kind: 'step', order }),
-    sleep: (name, due) => ask<void>(name, { kind: 'timer', due }),
-    receive: (name, wish) => ask<Message | null>(name, { kind: 'wait', wish }),
-    child: (name, order) => ask<Stored>(name, { kind: 'child', order }),
-    record: (name, effect) => ask<Stored>(name, { kind: 'record', effect }),
-    mark: (id) => frame.mark(id),
-    stop: (reason) => {
-      frame.stopFromInside(reason)
-      return new Promise<never>(() => {})
-    },
+  return new ScopeTurn(frame, frame.root)
+}
+
+/** A turn inside one scope. */
+export class ScopeTurn implements Turn {
+  private readonly frame: Asked
+  private readonly within: Scope
+
+  constructor(frame: Asked, within: Scope) {
+    this.frame = frame
+    this.within = within
   }
+
+  get run(): RunFacts {
+    return this.frame.run
+  }
+
+  get stopping(): AbortSignal {
+    return this.within.parent ? this.within.signal : this.frame.stopping
+  }
+
+  get replaying(): boolean {
+    return this.frame.replaying
+  }
+
+  now(): Instant {
+    return this.frame.nowAt
+  }
+
+  step(name: string, order: StepOrder): Promise<Stored> {
+    return this.ask(name, { kind: 'step', order })
+  }
+
+  sleep(name: string, due: Due): Promise<void> {
+    return this.ask(name, { kind: 'timer', due })
+  }
+
+  receive(name: string, wish: Wish): Promise<Message | null> {
+    return this.ask(name, { kind: 'wait', wish })
+  }
+
+  child(name: string, order: ChildOrder): Promise<Stored> {
+    return this.ask(name, { kind: 'child', order })
+  }
+
+  record(name: string, effect: Effect): Promise<Stored> {
+    return this.ask(name, { kind: 'record', effect })
+  }
+
+  mark(id: string): boolean {
+    return this.frame.mark(id)
+  }
+
+  stop(reason: string): Promise<never> {
+    this.frame.stopFromInside(reason)
+    return new Promise<never>(() => {})
+  }
+
+  scope(
+    name: string,
+    order: { readonly until: Due | null },
+    body: (inner: Turn) => Promise<Stored>,
+  ): Promise<Stored> {
+    return runScope(this, name, order.until, body)
+  }
+
+  race(
+    name: string,
+    branches: ReadonlyMap<string, (inner: Turn) => Promise<Stored>>,
+  ): Promise<{ readonly winner: string; readonly value: Stored }> {
+    return runRace(this, name, branches)
+  }
+
+  loop(
+    name: string,
+    initial: Stored,
+    round: (inner: Turn, state: Stored) => Promise<Round>,
+  ): Promise<Stored> {
+    return runLoop(this, name, initial, round)
+  }
+
+  // ── for scopes.ts ─────────────────────────────────────────────────────────────────────────────────────────
+
+  get undos(): Undos {
+    return this.frame.undos
+  }
+
+  open(name: string): Scope {
+    const full = this.within.path + name
+    const occurrence = this.frame.nextOccurrence(full)
+    const path = `${shownName(full, occurrence)}/`
+    return new Scope(this.within, { name: full, occurrence, path })
+  }
+
+  inside(scope: Scope): ScopeTurn {
+    return new ScopeTurn(this.frame, scope)
+  }
+
+  withdraw(scope: Scope, isExpected: boolean): void {
+    if (!scope.isOver) this.frame.withdraw(scope, isExpected)
+  }
+
+  /** Settles as the scope did, once that is written down. */
+  scopeEnded(
+    scope: Scope,
+    end: { readonly value: Stored } | { readonly failure: Failure },
+  ): Promise<Stored> {
+    const failed = 'failure' in end
+    const effect = { value: failed ? end.failure.error : end.value }
+    const meta = { status: failed ? 'failed' : 'completed' } as const
+    const { name, occurrence } = scope
+    return this.ask(name, { kind: 'record', effect, as: 'scope.ended', meta }, { occurrence })
+  }
+
+  async roundEnded(scope: Scope, value: Stored, isDone: boolean): Promise<Stored> {
+    this.frame.roundIsOver(scope)
+    const meta = isDone ? { done: true } : {}
+    const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
+    const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
+    return left.value
+  }
+
+  lastRound(key: string): number {
+    return this.frame.lastRound(key)
+  }
+
+  /** What a round that is in the history has left. */
+  recall(round: string): Promise<Left> {
+    const question = { kind: 'record', effect: { value: '' }, as: 'round.ended' } as const
+    return this.ask(round, question, { occurrence: 1 })
+  }
+
+  /** Asked by the run itself: an undo that has begun is withdrawn by nobody. */
+  undo(undoable: Undoable): Promise<Stored> {
+    const { order } = undoable
+    return this.inside(this.frame.root).ask(undoable.name, {
+      kind: 'step',
+      order,
+      undoes: undoable,
+    })
+  }
+
+  fail(failure: Failure): void {
+    this.frame.fail(failure)
+  }
+
+  /** `named`: by its whole name, with an occurrence that was counted before. */
+  private ask<T>(name: string, question: Question, named?: { occurrence: number }): Promise<T> {
+    const { frame, within: scope } = this
+    return new Promise<T>((resolve, reject) => {
+      if (scope.isOver) return
+      const full = named || scope.path === '' ? name : scope.path + name
+      const occurrence = named?.occurrence ?? frame.nextOccurrence(full)
+      const answer = resolve as (value: unknown) => void
+      frame.asks(newAsk(frame, { scope, name: full, occurrence }, question, answer, reject))
+    })
+  }
+}
+
+/** What a round has left behind. */
+interface Left {
+  readonly value: Stored
+  readonly isDone: boolean
 }
 
 /** One literal per kind: an ask is made for every step of every run, and spreading objects costs more than the rest. */
 function newAsk(
   frame: Asked,
-  name: string,
+  { scope, name, occurrence }: Place,
   question: Question,
   answer: (value: unknown) => void,
   fail: (failure: Failure) => void,
 ): Ask {
   const askedAt = frame.clock()
-  const occurrence = frame.nextOccurrence(name)
   const afterSeq = 0
   const journaled = false
   const attempts = 0
@@ -73,32 +239,38 @@ function newAsk(
     case 'step': {
       const { order } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'step', name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, running: null, startedAt: 0 }
+      return { kind: 'step', scope, name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, running: null, startedAt: 0, undoes: question.undoes ?? null }
     }
     case 'timer': {
       const dueAt = instantOf(question.due, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'timer', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
+      return { kind: 'timer', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
       const { names, until } = question.wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, dueAt }
     }
     case 'child': {
       const { order } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'child', name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, uid: null }
+      return { kind: 'child', scope, name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, uid: null }
     }
     case 'record': {
-      const { effect } = question
+      const { effect, as = 'record', meta = null } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'record', name, occurrence, target: RECORD, askedAt, afterSeq, journaled, answer, fail, effect }
+      return { kind: 'record', scope, name, occurrence, target: RECORD, askedAt, afterSeq, journaled, answer, fail, effect, as, meta }
     }
   }
 }
 
 function instantOf(due: Due, askedAt: Instant): Instant {
   return 'at' in due ? due.at : askedAt + due.afterMs
+}
+
+interface Place {
+  readonly scope: Scope
+  readonly name: string
+  readonly occurrence: number
 }

@@ -13,6 +13,7 @@ import {
   ERROR_NAME_MAX,
   ERROR_TEXT_MAX,
 } from './limits.js'
+import { fatal, marksOf } from './marks.js'
 import type { Stored } from './run.js'
 
 /** As stored. A cause that is an Error is a record too; any other is a value. */
@@ -24,7 +25,10 @@ interface ErrorRecord {
   readonly cause?: ErrorRecord
   readonly causeValue?: unknown
   readonly fields?: object
+  readonly className?: string
   readonly perdure?: true
+  /** Whoever threw it said that no retry helps. */
+  readonly fatal?: true
 }
 
 /** What people are shown of a failure. */
@@ -71,12 +75,18 @@ export function errorRecord(stored: Stored): ErrorSummary {
   }
 }
 
+/** Whether it was thrown as fatal(): that holds for whoever would try the whole again. */
+export function isFatalRecord(stored: Stored): boolean {
+  return (decode(stored) as { fatal?: unknown } | null)?.fatal === true
+}
+
 function errorOf(record: unknown, classes: ErrorClasses | undefined): Error {
   if (!isErrorShape(record)) throw textForeign(undefined)
   const { cause, causeValue, ...shape } = record as ErrorRecord
   const causes = cause !== undefined ? { cause: errorOf(cause, classes) } : { cause: causeValue }
   const hasCause = Object.hasOwn(record, 'cause') || Object.hasOwn(record, 'causeValue')
-  return fillError(new Error(), { ...shape, ...(hasCause && causes) }, classes)
+  const error = fillError(new Error(), { ...shape, ...(hasCause && causes) }, classes)
+  return shape.fatal ? fatal(error) : error
 }
 
 // ── what is kept ────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +96,7 @@ const NON_ERROR = 'NonError'
 function recordOf(thrown: unknown, keep: Keep, above: readonly unknown[]): ErrorRecord {
   const error = typeof thrown === 'object' && thrown !== null && isError(thrown) ? thrown : null
   if (error === null) return recordOfNonError(thrown)
-  const { name, message, stack, code, cause, fields, perdure } = readError(error)
+  const { name, message, stack, code, cause, fields, className, perdure } = readError(error)
   const bare = keep === 'only the message'
   return {
     name: cut(name, ERROR_NAME_MAX),
@@ -95,7 +105,9 @@ function recordOf(thrown: unknown, keep: Keep, above: readonly unknown[]): Error
     ...(stack !== undefined && !bare && { stack: cut(stack, ERROR_TEXT_MAX) }),
     ...(cause && keep === 'all' && causeOf(cause.value, [...above, error])),
     ...(fields && !bare && fieldsOf(fields)),
+    ...(className !== undefined && { className: cut(className, ERROR_NAME_MAX) }),
     ...(perdure && { perdure }),
+    ...(marksOf(error).fatal && { fatal: true as const }),
   }
 }
 

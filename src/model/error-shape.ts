@@ -10,6 +10,8 @@ export interface ErrorShape {
   readonly cause?: unknown
   /** Own enumerable properties that are none of the above. */
   readonly fields?: object
+  /** The name of its class, where its own name is another. */
+  readonly className?: string
   /** One of ours: comes back as PerdureError. */
   readonly perdure?: true
 }
@@ -26,10 +28,11 @@ export interface ErrorParts {
   readonly code?: Found
   readonly cause?: Found
   readonly fields?: object
+  readonly className?: string
   readonly perdure?: true
 }
 
-/** Classes by the recorded name of their errors. */
+/** Classes by their names. */
 export type ErrorClasses = ReadonlyMap<string, { readonly prototype: object }>
 
 /** Errors of any realm, and those that only inherit from Error, such as DOMException. */
@@ -44,10 +47,28 @@ export function isError(value: object): boolean {
 export function errorName(error: object): string {
   const { name, constructor: made } = error as { name?: unknown; constructor?: { name?: unknown } }
   if (typeof name === 'string' && name !== '' && name !== 'Error') return name
-  const className = made?.name
-  return typeof className === 'string' && className !== '' && className !== 'NodeError'
-    ? className
-    : 'Error'
+  return meantName(made) ?? 'Error'
+}
+
+/** The name of a class, if somebody has given it one to be told by. */
+function meantName(made: { name?: unknown } | undefined): string | null {
+  const name = made?.name
+  return typeof name === 'string' && name !== '' && name !== 'NodeError' ? name : null
+}
+
+const CLASSES_MAX = 20
+
+/** The names of the classes of an error, its own first: what `instanceof` would look through. */
+export function classNames(error: object): readonly string[] {
+  const names: string[] = []
+  let at = Object.getPrototypeOf(error)
+  while (at !== null && names.length < CLASSES_MAX) {
+    const name = meantName((at as { constructor?: { name?: unknown } }).constructor)
+    if (name === null || name === 'Error' || name === 'Object') break
+    names.push(name)
+    at = Object.getPrototypeOf(at)
+  }
+  return names
 }
 
 const OWN_PLACE = new Set(['name', 'message', 'stack', 'code', 'cause'])
@@ -55,17 +76,20 @@ const OWN_PLACE = new Set(['name', 'message', 'stack', 'code', 'cause'])
 export function readError(error: object): ErrorParts {
   const { message, stack, code } = error as { message: unknown; stack: unknown; code?: unknown }
   const cause = Object.hasOwn(error, 'cause')
+  const name = errorName(error)
+  const [className] = classNames(error)
   const fields: Record<string, unknown> = {}
   for (const key of Object.keys(error)) if (!OWN_PLACE.has(key)) linkProperty(fields, error, key)
   // Of an AggregateError, and not enumerable there.
   if (Object.hasOwn(error, 'errors')) linkProperty(fields, error, 'errors')
   return {
-    name: errorName(error),
+    name,
     message: typeof message === 'string' ? message : shown(message),
     ...(typeof stack === 'string' && { stack }),
     ...((code !== undefined || Object.hasOwn(error, 'code')) && { code: { value: code } }),
     ...(cause && { cause: { value: (error as { cause: unknown }).cause } }),
     ...(Object.keys(fields).length > 0 && { fields }),
+    ...(className !== undefined && className !== name && { className }),
     ...(PerdureError.is(error) && { perdure: true as const }),
   }
 }
@@ -78,11 +102,12 @@ function linkProperty(fields: object, error: object, key: string): void {
 
 export function isErrorShape(value: unknown): value is ErrorShape {
   if (typeof value !== 'object' || value === null) return false
-  const { name, message, stack, fields } = value as Record<string, unknown>
+  const { name, message, stack, fields, className } = value as Record<string, unknown>
   return (
     typeof name === 'string' &&
     typeof message === 'string' &&
     (stack === undefined || typeof stack === 'string') &&
+    (className === undefined || typeof className === 'string') &&
     (fields === undefined || (typeof fields === 'object' && fields !== null))
   )
 }
@@ -91,7 +116,7 @@ export function isErrorShape(value: unknown): value is ErrorShape {
 export function fillError(error: Error, shape: ErrorShape, classes?: ErrorClasses): Error {
   const prototype = shape.perdure
     ? PerdureError.prototype
-    : (classes?.get(shape.name)?.prototype ?? null)
+    : (classes?.get(shape.className ?? shape.name)?.prototype ?? null)
   if (prototype !== null) Object.setPrototypeOf(error, prototype)
   hide(error, 'message', shape.message)
   hide(error, 'name', shape.name)

@@ -167,6 +167,38 @@ export const stepTimedOut = (step: string, ms: number, runId: string): PerdureEr
     step,
   })
 
+export const scopeTimedOut = (scope: string, runId: string): PerdureError =>
+  new PerdureError('STEP_TIMED_OUT', `Scope "${scope}" timed out.`, {
+    hint: 'what it had done is undone; raise its timeout, or catch this and go on without it',
+    runId,
+    step: scope,
+  })
+
+/** For the AbortSignals of what a scope has left open. */
+export const scopeEnded = (scope: string, runId: string): PerdureError =>
+  new PerdureError('WORKFLOW_CANCELLED', `Scope "${scope}" of run ${runId} has ended.`, {
+    hint: 'nothing of a scope is left running when it ends; await what must finish inside it',
+    runId,
+    step: scope,
+  })
+
+export const undoFailed = (runId: string, undo: string, why: string, after: string): PerdureError =>
+  new PerdureError(
+    'UNDO_FAILED',
+    `"${undo}" of run ${runId} failed for good: ${why}. What was done before it is not undone.`,
+    {
+      hint: `mend what it needs, then engine.retry("${runId}") runs it again; or cancel the run with force`,
+      runId,
+      step: undo,
+      details: after === '' ? {} : { after },
+    },
+  )
+
+export const stepNested = (call: string): PerdureError =>
+  new PerdureError('STEP_NESTED', `${call} was called inside the function of a step.`, {
+    hint: 'call it in the workflow itself, before or after that step; wf.scope(name, fn) holds steps together',
+  })
+
 export const workflowCancelled = (runId: string, reason: string): PerdureError =>
   new PerdureError('WORKFLOW_CANCELLED', reason || `Run ${runId} was cancelled.`, {
     hint: 'a cancelled run stays cancelled; start a new one to do the work after all',
@@ -266,6 +298,17 @@ export const runNotFound = (id: string): PerdureError =>
     hint: 'check the id and the workspace',
     runId: id,
   })
+
+export const runUndone = (id: string): PerdureError =>
+  new PerdureError(
+    'RUN_NOT_RETRYABLE',
+    `Run ${id} was undone: what it had done is not there any more.`,
+    {
+      hint: 'start a new run to do the work again',
+      runId: id,
+      details: { status: 'failed' },
+    },
+  )
 
 export const runNotRetryable = (id: string, status: string): PerdureError =>
   new PerdureError(

@@ -37,10 +37,36 @@ export interface Turn {
   child(name: string, order: ChildOrder): Promise<Stored>
   /** A fact without user code, recorded with the next answer. */
   record(name: string, effect: Effect): Promise<Stored>
+  /**
+   * Questions that belong together. When it settles, what it has left open is withdrawn and its children are cancelled;
+   * if it rejects, its steps have been undone before. Names inside begin with its own.
+   */
+  scope(
+    name: string,
+    order: { readonly until: Due | null },
+    body: (inner: Turn) => Promise<Stored>,
+  ): Promise<Stored>
+  /** The first branch to settle decides; the others are withdrawn, and undone. */
+  race(
+    name: string,
+    branches: ReadonlyMap<string, (inner: Turn) => Promise<Stored>>,
+  ): Promise<{ readonly winner: string; readonly value: Stored }>
+  /** Rounds, each a scope, from the state that the one before has left. Replay begins with the current one. */
+  loop(
+    name: string,
+    initial: Stored,
+    round: (inner: Turn, state: Stored) => Promise<Round>,
+  ): Promise<Stored>
   /** Is this change part of the run's history? Synchronous; recorded with the next answer. */
   mark(id: string): boolean
   /** Ends the run as cancelled from inside. Never settles, so no catch can swallow it. */
   stop(reason: string): Promise<never>
+}
+
+/** What a round gives back: the state of the next one, or the result of the loop. */
+export interface Round {
+  readonly done: boolean
+  readonly value: Stored
 }
 
 export interface StepOrder {
@@ -51,6 +77,8 @@ export interface StepOrder {
   readonly timeoutMs: number | null
   /** User code; may run more than once. */
   execute(attempt: Attempt): Promise<Effect>
+  /** User code that undoes it, tried as the step itself is. */
+  undo?(value: Stored, attempt: Attempt): Promise<Effect>
 }
 
 export interface Attempt {
@@ -92,6 +120,8 @@ export interface ChildOrder {
   readonly retry: RetryPolicy
   /** Of the whole child run, from its start on. */
   readonly timeoutMs: number | null
+  /** User code that undoes what the child has done. */
+  undo?(value: Stored, attempt: Attempt): Promise<Effect>
 }
 
 /** The recorded failure of a question, or of a body. `error` is what the codec made of it. */
@@ -103,6 +133,8 @@ export class Failure extends Error {
   /** Asked for by user code: no further retry, or not before so many milliseconds. */
   readonly fatal: boolean
   readonly retryAfterMs: number | null
+  /** It ends the run at once: nothing more is undone. */
+  readonly isFinal: boolean
 
   constructor(
     error: Stored,
@@ -111,6 +143,7 @@ export class Failure extends Error {
       readonly question?: { readonly name: string; readonly occurrence: number }
       readonly fatal?: boolean
       readonly retryAfterMs?: number
+      readonly isFinal?: boolean
     } = {},
   ) {
     super(more.message ?? 'a question of the run failed')
@@ -118,5 +151,6 @@ export class Failure extends Error {
     this.question = more.question ?? null
     this.fatal = more.fatal ?? false
     this.retryAfterMs = more.retryAfterMs ?? null
+    this.isFinal = more.isFinal ?? false
   }
 }

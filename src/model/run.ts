@@ -93,8 +93,19 @@ export interface EntryMeta {
     readonly recorded: string
     readonly found: string
   }
-  /** run.cancelled: why. run.failed: the crashes that led to it. */
+  /** run.cancelled, run.stopping: why. run.failed: the crashes that led to it. */
   readonly reason?: string
+  /** step.completed, child.ended: it can be undone. */
+  readonly undoable?: boolean
+  /** round.ended: it was the last. */
+  readonly done?: boolean
+  /** run.stopping: what stops it. */
+  readonly cause?: 'cancel' | 'deadline' | 'failed'
+  /** A cancel that undoes nothing. */
+  readonly force?: boolean
+  /** The end of a run: what was undone, and what was not. */
+  readonly undone?: boolean
+  readonly skipped?: readonly string[]
 }
 
 /** A fact about to be appended. Its `seq` follows from its place in the delta. */

@@ -38,11 +38,17 @@ export function dueRuns(
 function dueSince(row: MemoryRun, by: Worker, suspects: number, now: Instant): Instant | null {
   if (row.owner !== null || isFinal(row.status) || row.stop === 'pause') return null
   const isDue = row.dueAt !== null && row.dueAt <= now
-  const isLate = row.stop === null && row.deadlineAt !== null && row.deadlineAt <= now
-  const isTaken = isDue && (row.stop === 'cancel' || row.crashes >= CRASHES_MAX)
+  const isLate =
+    row.stop === null && row.deadlineAt !== null && row.deadlineAt <= now && row.undoOpen === 0
+  const isTaken = isDue && (endsWithoutCode(row) || row.crashes >= CRASHES_MAX)
   const since = isDue && (isTaken || fits(row, by, suspects)) ? row.dueAt : null
   if (!isLate) return since
   return Math.min(since ?? Number.POSITIVE_INFINITY, row.deadlineAt ?? Number.POSITIVE_INFINITY)
+}
+
+/** Undoing needs the code. */
+function endsWithoutCode(row: MemoryRun): boolean {
+  return row.stop === 'cancel' && row.undoOpen === 0
 }
 
 function fits(row: MemoryRun, by: Worker, suspects: number): boolean {
@@ -59,7 +65,7 @@ export function nextDueAt(runs: Iterable<MemoryRun>, by: Worker): Instant | null
   }
   for (const row of runs) {
     if (row.owner !== null || isFinal(row.status) || row.stop !== null) continue
-    at(row.deadlineAt)
+    if (row.undoOpen === 0) at(row.deadlineAt)
     const isPlain = row.divergedBuilds.length === 0 && row.crashes < CRASHES_SUSPECT
     if (isPlain && hasCode(by, row)) at(row.dueAt)
   }

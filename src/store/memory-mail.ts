@@ -30,14 +30,16 @@ export function deliver(
   letters: readonly Letter[],
   options: MailOptions,
 ): { readonly fates: readonly Fate[]; readonly claimed: Claimed[] } {
-  const woken = new Map<MemoryRun, { cancel: boolean; claim: boolean }>()
+  const woken = new Map<MemoryRun, { cancel: boolean; force: boolean; claim: boolean }>()
   const fates = letters.map((letter) => {
     const { row, message } = letter
     const fate = accept(letter, options)
     if (row && typeof fate === 'object' && !fate.isKnown) {
-      const { cancel, claim } = woken.get(row) ?? { cancel: false, claim: false }
-      const isCancel = message.kind === 'cancel'
-      woken.set(row, { cancel: cancel || isCancel, claim: claim || letter.claim })
+      const how = woken.get(row) ?? { cancel: false, force: false, claim: false }
+      how.cancel ||= message.kind === 'cancel'
+      how.force ||= message.kind === 'cancel' && message.name === 'force'
+      how.claim ||= letter.claim
+      woken.set(row, how)
     }
     return fate
   })
@@ -68,19 +70,25 @@ function accept({ row, message, isCallers }: Letter, options: MailOptions): Fate
 /** Whoever makes a run runnable may take it in the same commit. */
 function wake(
   row: MemoryRun,
-  { cancel, claim }: { readonly cancel: boolean; readonly claim: boolean },
+  {
+    cancel,
+    force,
+    claim,
+  }: { readonly cancel: boolean; readonly force: boolean; readonly claim: boolean },
   { by, now }: MailOptions,
 ): Claimed | null {
   if (cancel) row.stop = 'cancel'
+  if (force) row.undoOpen = 0
   if (row.owner !== null) return null
   const isCancelled = row.stop === 'cancel'
   const isDue = row.dueAt !== null && row.dueAt <= now
   const isRunnable =
-    row.stop === null &&
-    (row.status === 'waiting' || isDue) &&
+    row.stop !== 'pause' &&
+    (isCancelled || row.status === 'waiting' || isDue) &&
     !row.divergedBuilds.includes(by.build) &&
     hasCode(by, row)
-  if (claim && row.crashes < CRASHES_SUSPECT && (isCancelled || isRunnable)) {
+  const needsNoCode = isCancelled && row.undoOpen === 0
+  if (claim && row.crashes < CRASHES_SUSPECT && (needsNoCode || isRunnable)) {
     return own(row, by, now)
   }
   if (isCancelled || (row.stop === null && row.status === 'waiting')) {

@@ -20,6 +20,7 @@ export interface MemoryRun {
   status: Status
   reason: StoredReason | null
   stop: Stop | null
+  undoOpen: number
   owner: WorkerId | null
   dueAt: Instant | null
   epoch: number
@@ -107,14 +108,15 @@ export function claimedOf(row: MemoryRun): Claimed {
 }
 
 export function viewOf(row: MemoryRun): RunView {
-  const { version, status, reason, stop, dueAt, owner, attempt, crashes } = row
+  const { version, status, reason, stop, dueAt, owner, attempt, crashes, undoOpen } = row
   const { uid, createdAt, updatedAt, startedAt, finishedAt, deadlineAt } = row
   const { id, workspace, definition, tags, input, parent } = row.run
   const last = row.journal.at(-1)
   const end = isFinal(status) && last ? entryOf(last) : null
   const family = { parentUid: parent?.uid ?? null, parentId: parent?.id ?? null }
   const times = { createdAt, updatedAt, startedAt, finishedAt, deadlineAt }
-  const state = { status, reason, stop, dueAt, owner, attempt, crashes, seq: row.journal.length }
+  const seq = row.journal.length
+  const state = { status, reason, stop, dueAt, owner, attempt, crashes, undoOpen, seq }
   const names = { uid, id, workspace, definition, version, tags, input }
   return { ...names, ...family, ...times, ...state, end }
 }

@@ -160,6 +160,7 @@ export class MemoryTables {
       status: claim ? 'running' : 'pending',
       reason: null,
       stop: null,
+      undoOpen: 0,
       owner: claim && by ? by.id : null,
       dueAt: claim ? null : dueAt,
       epoch: claim ? 1 : 0,
@@ -207,6 +208,7 @@ export class MemoryTables {
       if (message) row.messages[no - 1] = { ...message, payload: null, takenSeq }
     }
     row.updatedAt = batch.now
+    row.undoOpen = delta.undoOpen ?? row.undoOpen
     this.move(row, next, batch.now)
     return true
   }
@@ -247,7 +249,8 @@ export class MemoryTables {
     row.reason = row.stop === 'pause' ? 'paused' : next.reason
     if (row.stop !== 'pause') {
       const hasMail = row.inbox > seen && !this.defects.has('park-ignores-inbox')
-      row.dueAt = row.stop === 'cancel' || hasMail || build !== null ? now : next.dueAt
+      const isTold = row.stop === 'cancel' && next.stopSeen !== 'cancel'
+      row.dueAt = isTold || hasMail || build !== null ? now : next.dueAt
     }
     if (build === null) return
     const others = row.divergedBuilds.filter((one) => one !== build)

@@ -32,6 +32,8 @@ const OUTCOMES: ReadonlySet<EntryKind> = new Set<EntryKind>([
   'timer.fired',
   'message.taken',
   'child.ended',
+  'undo.completed',
+  'undo.failed',
 ])
 
 export interface CommitSettings {
@@ -131,6 +133,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
   const kind = new List()
   const word = new SparseList(null)
   const stopSeen = new SparseList(null)
+  const undo = new SparseList(null)
   const builds: (string | null)[] = []
   for (const { delta } of turns) {
     const { fence, next, entries } = delta
@@ -149,11 +152,13 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
     due.add(park ? park.dueAt : null)
     kind.add(next.kind)
     word.add(park ? park.reason : end ? end.status : null)
-    stopSeen.add(end ? end.stopSeen : null)
+    stopSeen.add(end ? end.stopSeen : park ? park.stopSeen : null)
+    undo.add(delta.undoOpen)
     if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
   }
   const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
-  return [...all.map(String), String(stopSeen), packSparse(filled(builds, turns.length))]
+  const lists = [...all, stopSeen, undo].map(String)
+  return [...lists, packSparse(filled(builds, turns.length))]
 }
 
 function isOutcome({ kind }: NewEntry): boolean {

@@ -90,6 +90,7 @@ function viewOf(row: Row): RunView {
     seq: numberOf(row, 'seq'),
     attempt: numberOf(row, 'attempt'),
     crashes: numberOf(row, 'crashes'),
+    undoOpen: numberOf(row, 'undo_open'),
     tags: tagsOf(textOf(row, 'tags')),
     parentUid: textOrNull(row, 'parent_uid') as Uid | null,
     parentId: textOrNull(row, 'parent_id') as RunId | null,

@@ -29,6 +29,7 @@ create table @schema@.runs (
   inbox int not null default 0,
   taken int not null default 0,
   crashes int not null default 0,
+  undo_open int not null default 0,
   attempt int not null default 1,
   priority smallint not null,
   status text not null,
@@ -64,11 +65,14 @@ create index runs_diverged on @schema@.runs (def, coalesce(version, ''), (diverg
   where owner is null and due_at is not null and stop is null and diverged_builds is not null;
 -- What needs no code: to be cancelled, over the crash limit (CRASHES_MAX = 5), past the deadline.
 create index runs_cancel on @schema@.runs (due_at)
-  where owner is null and due_at is not null and stop = 'cancel';
+  where owner is null and due_at is not null and stop = 'cancel' and undo_open = 0;
+-- To be cancelled, with something to undo: that needs the code.
+create index runs_undo on @schema@.runs (def, coalesce(version, ''), due_at)
+  where owner is null and due_at is not null and stop = 'cancel' and undo_open > 0;
 create index runs_crashed on @schema@.runs (due_at)
   where owner is null and due_at is not null and stop is null and crashes >= 5;
 create index runs_deadline on @schema@.runs (deadline_at)
-  where owner is null and finished_at is null and stop is null and deadline_at is not null;
+  where owner is null and finished_at is null and stop is null and deadline_at is not null and undo_open = 0;
 
 create index runs_owner on @schema@.runs (owner) where owner is not null;
 -- Lists. Only columns that are set once: they cost nothing after the insert but the upkeep of moved rows.
@@ -160,7 +164,7 @@ $f$;
 -- A run as people see it: its row, entry 1 (the input) and, of a final run, the last entry.
 create view @schema@.shown_v1 as
   select r.uid as run, r.uid::text as uid, r.id, r.workspace, r.def, r.version, r.status, r.reason, r.stop, @schema@.ms_v1(r.due_at) as due_at,
-      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
+      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.undo_open, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
@@ -197,7 +201,7 @@ create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_build text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -283,7 +287,7 @@ begin
             owner = case when d.next = 'go' then r.owner end,
             due_at = case
               when d.next = 'go' or d.next = 'end' or r.stop = 'pause' then null
-              when d.next = 'release' or r.stop = 'cancel' or r.inbox > d.seen or d.build is not null then now_at
+              when d.next = 'release' or (r.stop = 'cancel' and d.stop_seen is distinct from 'cancel') or r.inbox > d.seen or d.build is not null then now_at
               else instant_v1(d.due) end,
             status = case
               when d.next = 'go' then r.status
@@ -295,10 +299,11 @@ begin
               when r.stop = 'pause' then 'paused'
               when d.next = 'park' then d.word end,
             finished_at = case when d.next = 'end' then now_at end,
+            undo_open = coalesce(d.undo, r.undo_open),
             diverged_builds = case when d.build is null then r.diverged_builds
               else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
-          from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, builds)
-            with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, build, i)
+          from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, t_undo, builds)
+            with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, undo, build, i)
           where coalesce(d.mail, 0) = phase - 1
             and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq = d.seq
             and (d.before is null or instant_v1(d.before) <= now_at)
@@ -441,14 +446,15 @@ begin
     -- Whoever makes a run runnable may take it in the same commit: \`take\`, written once for signals and cancels.
     if 'new' = any (fates) then
       with g as (
-        select m.target, count(*)::int as count, bool_or(m.kind = 'cancel') as cancel, bool_or(m.claim) as claim
-          from unnest(m_to, fates, m_kind, m_claim) m (target, fate, kind, claim) where m.fate = 'new' group by m.target),
+        select m.target, count(*)::int as count, bool_or(m.kind = 'cancel') as cancel,
+            bool_or(m.kind = 'cancel' and m.name = 'force') as force, bool_or(m.claim) as claim
+          from unnest(m_to, fates, m_kind, texts_v1(m_name), m_claim) m (target, fate, kind, name, claim) where m.fate = 'new' group by m.target),
       t as (
         select g.*, r.is_taken, r.version from g cross join lateral (
           select r.version, g.claim and r.owner is null and r.crashes < suspect_from
               and (g.cancel or r.stop is null or r.stop = 'cancel')
-              and (g.cancel or r.stop is not distinct from 'cancel'
-                or ((r.status = 'waiting' or r.due_at <= now_at)
+              and (((g.cancel or r.stop is not distinct from 'cancel') and (r.undo_open = 0 or g.force))
+                or ((g.cancel or r.stop is not distinct from 'cancel' or r.status = 'waiting' or r.due_at <= now_at)
                   and not (by_build = any (coalesce(r.diverged_builds, '{}')))
                   and exists (select 1 from unnest(names, versions) w (name, version)
                     where w.name = r.def and (r.version is null or w.version = r.version)))) as is_taken
@@ -457,6 +463,7 @@ begin
         update runs r set
             inbox = r.inbox + t.count,
             stop = case when t.cancel then 'cancel' else r.stop end,
+            undo_open = case when t.force then 0 else r.undo_open end,
             due_at = case
               when t.is_taken or r.owner is not null then null
               when t.cancel or r.stop is not distinct from 'cancel' or (r.stop is null and r.status = 'waiting') then least(r.due_at, now_at)
@@ -595,13 +602,19 @@ begin
             and by_build <> all (r.diverged_builds) limit look) r
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
-        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop = 'cancel' order by r.due_at limit look)
+        where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop = 'cancel' and r.undo_open = 0 order by r.due_at limit look)
+      union all
+      select r.* from have h cross join lateral (
+        select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
+          where r.def = h.def and coalesce(r.version, '') = h.version and r.due_at <= now_at
+            and r.owner is null and r.due_at is not null and r.stop = 'cancel' and r.undo_open > 0
+            and by_build <> all (coalesce(r.diverged_builds, '{}')) order by r.due_at limit look) r
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.due_at from runs r
         where r.due_at <= now_at and r.owner is null and r.due_at is not null and r.stop is null and r.crashes >= 5 order by r.due_at limit look)
       union all
       (select r.uid, r.epoch, r.crashes, r.stop, r.priority, r.deadline_at from runs r
-        where r.deadline_at <= now_at and r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null
+        where r.deadline_at <= now_at and r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null and r.undo_open = 0
         order by r.deadline_at limit look)),
     once as (
       select f.uid, f.epoch, f.crashes, f.stop, f.priority, min(f.due_at) as due_at from found f group by 1, 2, 3, 4, 5),
@@ -629,7 +642,7 @@ begin
 
   select ms_v1(least(min(r.due_at), (
       select r.deadline_at from runs r
-        where r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null order by r.deadline_at limit 1)))
+        where r.owner is null and r.finished_at is null and r.stop is null and r.deadline_at is not null and r.undo_open = 0 order by r.deadline_at limit 1)))
     into next_due_ms
     from unnest(g_def, g_version, g_priority) g (def, version, priority) cross join lateral (
       select r.due_at from runs r

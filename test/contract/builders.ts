@@ -114,6 +114,7 @@ export function turn(fence: Fence, changes: Partial<TurnDelta> = {}): TurnDelta 
     taken: [],
     starts: [],
     messages: [],
+    undoOpen: null,
     next: { kind: 'go' },
     ...changes,
   }
@@ -130,6 +131,7 @@ export function park(changes: Partial<Extract<Next, { kind: 'park' }>> = {}): Ne
     dueAt: null,
     seen: 0,
     divergedBuild: null,
+    stopSeen: null,
     ...changes,
   }
 }

@@ -49,7 +49,8 @@ const UID = '01a1e11a-7a4e-74ce-981f-2d11f382304b'
 /** A wait whose answer is that nobody has sent anything. */
 function lateWait() {
   const turn = { receive: async () => null }
-  return waitFor({ turn } as never, 'approval', { timeout: '24h' })
+  const context = { turn, around: {}, executing: 0, waits: new Map() }
+  return waitFor(context as never, 'approval', { timeout: '24h' })
 }
 
 const EXAMPLES: Record<ErrorCode, () => unknown> = {
@@ -63,7 +64,9 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
       errors.workflowTimedOut('o-1', 60_000).message,
       undefined,
     ),
+  UNDO_FAILED: () => errors.undoFailed('o-1', 'undo:charge', 'the bank is closed', ''),
   STEP_TIMED_OUT: () => errors.stepTimedOut('charge', 5_000, 'o-1'),
+  STEP_NESTED: () => errors.stepNested('wf.do("reserve")'),
   WAIT_TIMED_OUT: lateWait,
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
   RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),

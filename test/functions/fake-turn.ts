@@ -4,6 +4,7 @@
 import type { Made, Surroundings } from '../../src/authoring/definition.js'
 import { madeOf } from '../../src/authoring/definition.js'
 import { programOf } from '../../src/authoring/program.js'
+import { throwRecordedAs } from '../../src/authoring/recorded.js'
 import type { Log } from '../../src/authoring/types.js'
 import { decode, encode } from '../../src/model/codec.js'
 import type { RunId, Uid } from '../../src/model/ids.js'
@@ -77,6 +78,8 @@ export function drive(
   const definitions = new Map(known.map((d) => [madeOf(d)?.name, madeOf(d) as Made]))
   const around: Surroundings = {
     log: logInto(logged),
+    throwRecorded: throwRecordedAs(new Map()),
+    tx: (client) => client,
     valueBytesMax: 100_000,
     find: (name) => definitions.get(name),
   }
@@ -127,6 +130,9 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
       return script.child ? script.child(order) : given(undefined)
     },
     record: () => Promise.reject(new Error('not used')),
+    scope: () => Promise.reject(new Error('not used')),
+    race: () => Promise.reject(new Error('not used')),
+    loop: () => Promise.reject(new Error('not used')),
     mark: (name) => {
       questions.push({ kind: 'mark', name })
       return true

@@ -32,6 +32,7 @@ describeOn(['pglite', 'postgres18'], 'a wrong call', (database) => {
   test('is refused with a code, a message and a hint, and no row is written', async () => {
     const checked = workflow(fresh('checked'), { input: positive }, async () => 1)
     const plain = workflow(fresh('plain'), async (wf, _: unknown) => wf.waitFor('go'))
+    const simple = workflow(fresh('simple'), async () => 1)
     const engine = await world.open([checked, plain], { options: { maxValueBytes: 2_048 } })
     const id = fresh('there')
     await engine.start(plain, 1, { id })
@@ -48,6 +49,7 @@ describeOn(['pglite', 'postgres18'], 'a wrong call', (database) => {
       ['a numeric id', 'ID_INVALID', () => engine.start(plain, 1, { id: 5 as never })],
       ['an id with a NUL', 'ID_INVALID', () => engine.start(plain, 1, { id: 'a\0b' })],
       ['an id of another run', 'ID_TAKEN', () => engine.start(plain, 2, { id })],
+      ['options as input', 'INPUT_INVALID', () => engine.start(simple, { id: 'x' } as never)],
       ['an unknown option', 'OPTION_UNKNOWN', () => engine.start(plain, 1, { tagz: {} } as never)],
       ['a function as input', 'VALUE_UNSTORABLE', () => engine.start(plain, { a: [() => 1] })],
       ['a symbol as input', 'VALUE_UNSTORABLE', () => engine.start(plain, { a: Symbol('s') })],

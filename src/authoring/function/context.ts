@@ -4,27 +4,34 @@ import { nameInvalid, optionInvalid } from '../../model/errors.js'
 import { isStepName } from '../../model/ids.js'
 import type { Turn } from '../../model/program.js'
 import type { Surroundings } from '../definition.js'
+import type { Executing } from '../nesting.js'
 import { runLog, runRef } from '../step.js'
 import type { Log, RunRef } from '../types.js'
 
-export interface Context {
+export interface Context extends Executing {
   readonly turn: Turn
   readonly run: RunRef
   readonly log: Log
   readonly around: Surroundings
+  readonly waits: OpenWaits
 }
+
+/** Which names are waited for, and by which wait. */
+export type OpenWaits = Map<string, string>
 
 export function contextOf(turn: Turn, version: string, around: Surroundings): Context {
   return new ContextOf(turn, version, around)
 }
 
-/** Most runs look at neither `run` nor `log`: they are made when they are asked for. */
+/** Most runs look at neither `run` nor `log` and wait for nothing: these are made when they are asked for. */
 class ContextOf implements Context {
   readonly turn: Turn
   readonly around: Surroundings
   readonly #version: string
   #run: RunRef | null = null
   #log: Log | null = null
+  #waits: OpenWaits | null = null
+  executing = 0
 
   constructor(turn: Turn, version: string, around: Surroundings) {
     this.turn = turn
@@ -41,6 +48,11 @@ class ContextOf implements Context {
     const { turn, around } = this
     this.#log ??= runLog(around.log, { runId: turn.run.id }, () => turn.replaying)
     return this.#log
+  }
+
+  get waits(): OpenWaits {
+    this.#waits ??= new Map()
+    return this.#waits
   }
 }
 

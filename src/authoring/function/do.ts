@@ -6,7 +6,15 @@ import { DEFINITION_NAME } from '../../model/ids.js'
 import type { Attempt, Effect, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { RetryPolicy } from '../../model/run.js'
-import { isClass, type Made, madeOf, orderOf } from '../definition.js'
+import {
+  isClass,
+  type Made,
+  madeOf,
+  orderOf,
+  refName,
+  refuseOptionsAsInput,
+} from '../definition.js'
+import { refuseNested } from '../nesting.js'
 import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
 import { decoded, executed } from '../recorded.js'
 import { stepOf } from '../step.js'
@@ -21,6 +29,7 @@ export function doStep(
 ): Promise<unknown> {
   const step = stepName(name)
   const where = `wf.do("${step}")`
+  refuseNested(context, where)
   // The brand first: a definition may be a function or a class too.
   const made = madeOf(what)
   if (made === null && typeof what === 'function' && !isClass(what)) {
@@ -30,7 +39,10 @@ export function doStep(
   const target = made ?? named(context, what, where)
   refuseMore(rest, 2, where)
   const [input, options] = rest
-  if (typeof target !== 'string') refuseOptionsAsInput(target, input, where)
+  if (typeof target !== 'string') {
+    const before = `wf.do("${step}", …`
+    refuseOptionsAsInput(target, input, { where, before, options: STEP_OPTIONS })
+  }
   return child(context, step, target, input, readStepOptions(options, where))
 }
 
@@ -40,8 +52,8 @@ function inline(
   fn: (step: Step) => unknown,
   settings: StepSettings,
 ): Promise<unknown> {
-  const { turn } = context
-  return decoded(turn.step(name, new InlineStep(context, name, fn, settings)))
+  const { turn, around } = context
+  return decoded(turn.step(name, new InlineStep(context, name, fn, settings)), around)
 }
 
 /** One is made for every step of every run: an object with a method costs less than one with a function of its own. */
@@ -70,8 +82,9 @@ class InlineStep implements StepOrder {
     const { name, context } = this
     const { around } = context
     const { valueBytesMax } = around
+    const { stopOn } = this.retry
     const step = stepOf(attempt, name, context, around.log)
-    return executed(this.fn, step, { name, valueBytesMax, undone: false })
+    return executed(this.fn, step, { name, valueBytesMax, undone: false, stopOn, run: context })
   }
 }
 
@@ -95,33 +108,19 @@ function child(
       // Of a workflow it limits the whole child run; a task has it in its order, per attempt.
       timeoutMs: isWorkflow ? (timeoutMs ?? known.timeoutMs) : null,
     }),
+    around,
   )
 }
 
 /** A name that this engine does not have is allowed: another worker may, now or after the next deploy. */
 function named({ around }: Context, what: unknown, where: string): Made | string {
-  if (typeof what === 'string' && DEFINITION_NAME.test(what)) return around.find(what) ?? what
+  const name = refName(what) ?? what
+  if (typeof name === 'string' && DEFINITION_NAME.test(name)) return around.find(name) ?? name
   throw new PerdureError('DEFINITION_UNKNOWN', `${where} cannot run ${shown(what)}.`, {
     hint: isClass(what)
       ? 'a class is not a step: give a function, a task, a workflow, or the name of one'
       : 'give a function, a task, a workflow, or the name of one',
   })
-}
-
-/** wf.do('Ping', ping, { retries: 3 }) would pass the options as an input that nobody reads. */
-function refuseOptionsAsInput(made: Made, input: unknown, where: string): void {
-  const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
-  if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return
-  const keys = Object.keys(input)
-  if (keys.length === 0 || !keys.every((key) => STEP_OPTIONS.some((known) => known === key))) return
-  throw new PerdureError(
-    'INPUT_INVALID',
-    `${where} gives options where the input belongs: ${made.kind} "${made.name}" takes no input.`,
-    {
-      hint: `write ${where.slice(0, -1)}, …, undefined, ${shown(input)})`,
-      details: { issues: [] },
-    },
-  )
 }
 
 function refuseMore(rest: readonly unknown[], most: number, where: string): void {

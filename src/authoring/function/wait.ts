@@ -6,6 +6,7 @@ import { isStepName } from '../../model/ids.js'
 import type { Due } from '../../model/program.js'
 import type { Message } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
+import { refuseNested } from '../nesting.js'
 import { answered } from '../recorded.js'
 import { isSchema, parseNow } from '../schema.js'
 import type { Schema } from '../types.js'
@@ -19,19 +20,42 @@ interface Wait {
   readonly schema: Schema | null
 }
 
-export function waitFor({ turn }: Context, what: unknown, options: unknown): Promise<unknown> {
+export function waitFor(context: Context, what: unknown, options: unknown): Promise<unknown> {
   const many = Array.isArray(what)
   const names = many ? what.map(signalName) : [signalName(what)]
   if (names.length === 0) throw optionInvalid('names', 'wf.waitFor', what, 'at least one name')
   const title = names.join(' | ')
   // The question's own name is a text of a step: many long names together may not fit.
   const name = isStepName(title) ? title : (names[0] ?? '')
-  const wait = readWait(options, `wf.waitFor("${title}")`)
-  return answered(turn.receive(name, { names, until: wait.until }), (message) => {
+  const where = `wf.waitFor("${title}")`
+  const wait = readWait(options, where)
+  refuseNested(context, where)
+  const close = open(context, names, where)
+  const answer = context.turn.receive(name, { names, until: wait.until })
+  return answered(answer, context.around, (message) => {
+    close()
     if (message === null) return missing(wait, title)
     const payload = payloadOf(message, wait.schema)
     return many ? { name: message.name, payload } : payload
   })
+}
+
+/**
+ * The oldest wait gets the next signal of its name, also when nobody looks at it any more: the loser of a
+ * Promise.race stays open. Gives back how to close it.
+ */
+function open({ log, waits }: Context, names: readonly string[], where: string) {
+  const older = names.find((name) => waits.has(name))
+  if (older !== undefined) {
+    log.warn(
+      `${where} is asked for while ${waits.get(older)} is still open: the older one takes the next signal "${older}"; use wf.race or waitFor([…])`,
+    )
+  }
+  const mine = names.filter((name) => !waits.has(name))
+  for (const name of mine) waits.set(name, where)
+  return (): void => {
+    for (const name of mine) waits.delete(name)
+  }
 }
 
 function signalName(name: unknown): string {

@@ -3,13 +3,14 @@
 
 import { optionInvalid, shown } from '../../model/errors.js'
 import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
-import type { Transaction, Turn } from '../../model/program.js'
+import type { Attempt, Due, Transaction, Turn } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Surroundings } from '../definition.js'
+import { calledByStep, refuseNested } from '../nesting.js'
 import { readStepOptions } from '../options.js'
-import { answered, decoded, effectOf } from '../recorded.js'
+import { answered, decoded, effectOf, thrown } from '../recorded.js'
 import { stepOf } from '../step.js'
 import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
 import { type Context, contextOf, instantMs, stepName } from './context.js'
@@ -52,13 +53,13 @@ class Verbs {
   }
 
   sleep(name: unknown, duration: Duration): Promise<void> {
-    const { turn } = this.#context
-    return answered(turn.sleep(stepName(name), { afterMs: durationMs(duration) }))
+    const where = `wf.sleep("${stepName(name)}")`
+    return sleep(this.#context, where, name, { afterMs: durationMs(duration) })
   }
 
   sleepUntil(name: unknown, when: Instant): Promise<void> {
-    const { turn } = this.#context
-    return answered(turn.sleep(stepName(name), { at: instantMs(when, `sleepUntil("${name}")`) }))
+    const where = `wf.sleepUntil("${stepName(name)}")`
+    return sleep(this.#context, where, name, { at: instantMs(when, where) })
   }
 
   waitFor(what: unknown, options?: unknown): Promise<unknown> {
@@ -93,6 +94,12 @@ class Verbs {
   }
 }
 
+function sleep(context: Context, where: string, name: unknown, due: Due): Promise<void> {
+  const { turn, around } = context
+  refuseNested(context, where)
+  return answered(turn.sleep(stepName(name), due), around)
+}
+
 function reasonText(reason: unknown): string {
   return typeof reason === 'string' && reason !== '' ? reason : shown(reason)
 }
@@ -106,26 +113,38 @@ function transaction(
   const { turn, around } = context
   const step = stepName(name)
   const where = `wf.transaction("${step}")`
+  refuseNested(context, where)
   if (typeof fn !== 'function') throw optionInvalid('fn', where, fn, 'a function: (tx) => …')
   const { retry, timeoutMs } = readStepOptions(options, where)
   const limitMs = timeoutMs ?? TRANSACTION_MS
   if (limitMs > TRANSACTION_MAX_MS) {
     throw optionInvalid('timeout', where, `${limitMs} ms`, `at most ${TRANSACTION_MAX_MS} ms`)
   }
-  const code = fn as (tx: PgClient, step: Step) => unknown
-  const { valueBytesMax } = around
+  const code = fn as (tx: unknown, step: Step) => unknown
+  const { valueBytesMax, tx } = around
+  const policy = retry ?? NO_RETRY
+  const work = (attempt: Attempt) =>
+    calledByStep(async (sql: Transaction) => {
+      context.executing += 1
+      try {
+        const result = await code(tx(plain(sql)), stepOf(attempt, step, context, around.log))
+        return effectOf(result, { name: step, valueBytesMax, undone: true })
+      } finally {
+        context.executing -= 1
+      }
+    })
   return decoded(
     turn.step(step, {
       label: 'transaction',
-      retry: retry ?? NO_RETRY,
+      retry: policy,
       timeoutMs: limitMs,
-      // What the code throws goes out as it is: the kernel knows a conflict of the database by its code.
+      // The kernel sees what the code throws as it is: it knows a conflict of the database by its code.
       execute: (attempt) =>
-        attempt.transaction(limitMs, async (sql) => {
-          const result = await code(plain(sql), stepOf(attempt, step, context, around.log))
-          return effectOf(result, { name: step, valueBytesMax, undone: true })
+        attempt.transaction(limitMs, work(attempt)).catch((error: unknown) => {
+          throw thrown(error, { name: step, stopOn: policy.stopOn })
         }),
     }),
+    around,
   )
 }
 

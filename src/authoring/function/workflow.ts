@@ -77,7 +77,8 @@ function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown 
   const given = decode(turn.run.input)
   if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
   const check = () => parse(schema, given, 'INPUT_INVALID', `The input of workflow "${made.name}"`)
-  const of = { name: '(input)', valueBytesMax: around.valueBytesMax, undone: false }
+  const { valueBytesMax } = around
+  const of = { name: '(input)', valueBytesMax, undone: false, stopOn: [], run: null }
   return decoded(
     turn.step('(input)', {
       label: 'inline',
@@ -85,5 +86,6 @@ function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown 
       timeoutMs: null,
       execute: () => executed(check, undefined, of),
     }),
+    around,
   )
 }

@@ -71,7 +71,9 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
           const step = stepOf(attempt, 'run', { run }, around.log)
           const call = async () => made.fn((await inputOf(made, turn)) as never, step)
           const { valueBytesMax } = around
-          return executed(call, undefined, { name: made.name, valueBytesMax, undone: false })
+          const { stopOn } = order?.retry ?? made.retry
+          const of = { name: made.name, valueBytesMax, undone: false, stopOn, run: null }
+          return executed(call, undefined, of)
         },
       })
     },

@@ -1,4 +1,4 @@
-// Programs that must compile. Never executed.
+// What is inferred, exactly, where nothing is registered. Never executed; npm test checks the types.
 
 import {
   type Client,

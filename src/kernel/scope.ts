@@ -1,0 +1,55 @@
+// A scope: questions that belong together, and end together. The run is one; wf.scope, each branch of a race and each
+// round of a loop are others, inside it.
+//
+// Invariants
+//   W1. When a scope ends, nothing of it is left: its open questions are withdrawn, and what it still asks has no
+//       effect.
+//   W2. A scope that fails has been undone before anybody hears of it.
+
+import type { Scoped } from './undos.js'
+
+export class Scope implements Scoped {
+  readonly parent: Scope | null
+  /** Of the question that opened it; '' for the run itself. */
+  readonly name: string
+  readonly occurrence: number
+  /** What the names of its questions begin with. */
+  readonly path: string
+  private over = false
+  private controller: AbortController | null = null
+
+  constructor(
+    parent: Scope | null,
+    as: { readonly name: string; readonly occurrence: number; readonly path: string },
+  ) {
+    this.parent = parent
+    this.name = as.name
+    this.occurrence = as.occurrence
+    this.path = as.path
+  }
+
+  static ofRun(): Scope {
+    return new Scope(null, { name: '', occurrence: 0, path: '' })
+  }
+
+  get isOver(): boolean {
+    return this.over || (this.parent?.isOver ?? false)
+  }
+
+  /** Is `scope` this one, or inside it? */
+  contains(scope: Scoped): boolean {
+    for (let at: Scoped | null = scope; at; at = at.parent) if (at === this) return true
+    return false
+  }
+
+  end(reason: Error): void {
+    this.over = true
+    this.controller?.abort(reason)
+  }
+
+  /** Aborts when this scope ends; the run's own is the conversation's. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController()
+    return this.controller.signal
+  }
+}

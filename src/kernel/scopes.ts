@@ -1,0 +1,130 @@
+// How scopes, races and loops run. All of it is code of the body's side: it asks, and on replay asks the same again.
+
+import { encodeError } from '../model/error-record.js'
+import { scopeTimedOut } from '../model/errors.js'
+import { shownName } from '../model/ids.js'
+import { type Due, Failure, type Round, type Turn } from '../model/program.js'
+import type { Stored } from '../model/run.js'
+import { Scope } from './scope.js'
+import type { ScopeTurn } from './turn.js'
+import { type Undoable, undoFailure } from './undos.js'
+
+const LIMIT = '(timeout)'
+
+type End<T> = { readonly value: T } | { readonly failure: Failure }
+
+export async function runScope(
+  turn: ScopeTurn,
+  name: string,
+  until: Due | null,
+  body: (inner: Turn) => Promise<Stored>,
+): Promise<Stored> {
+  const scope = turn.open(name)
+  const inner = turn.inside(scope)
+  const end = await endOf(until === null ? body(inner) : limited(inner, scope, until, body))
+  turn.withdraw(scope, 'failure' in end)
+  if ('failure' in end) await undo(turn, turn.undos.open(scope), end.failure)
+  return ended(turn, scope, end)
+}
+
+export async function runRace(
+  turn: ScopeTurn,
+  name: string,
+  branches: ReadonlyMap<string, (inner: Turn) => Promise<Stored>>,
+): Promise<{ readonly winner: string; readonly value: Stored }> {
+  const scope = turn.open(name)
+  const racing = [...branches].map(async ([key, body]) => {
+    const branch = new Scope(scope, { name: key, occurrence: 1, path: `${scope.path}${key}/` })
+    return { key, branch, end: await endOf(body(turn.inside(branch))) }
+  })
+  const { key, branch, end } = await Promise.race(racing)
+  turn.withdraw(scope, true)
+  const failure = 'failure' in end ? end.failure : null
+  // What the losers have done is undone; of a race that failed, everything.
+  await undo(turn, turn.undos.open(scope, failure ? undefined : branch), failure)
+  return { winner: key, value: await ended(turn, scope, end) }
+}
+
+export async function runLoop(
+  turn: ScopeTurn,
+  name: string,
+  initial: Stored,
+  round: (inner: Turn, state: Stored) => Promise<Round>,
+): Promise<Stored> {
+  const scope = turn.open(name)
+  const key = scope.path.slice(0, -1)
+  let number = turn.lastRound(key)
+  let state = initial
+  if (number > 0) {
+    // Earlier rounds are behind the run: only what the last one left is asked for.
+    const last = await turn.recall(`${key}@${number}`)
+    if (last.isDone) return last.value
+    state = last.value
+  }
+  for (;;) {
+    number += 1
+    const named = `${key}@${number}`
+    const inside = new Scope(scope, { name: named, occurrence: 1, path: `${named}/` })
+    const end = await endOf(round(turn.inside(inside), state))
+    turn.withdraw(inside, 'failure' in end)
+    if ('failure' in end) {
+      await undo(turn, turn.undos.open(inside), end.failure)
+      return ended(turn, scope, end)
+    }
+    const { done, value } = end.value
+    const left = await turn.roundEnded(inside, value, done)
+    if (done) return left
+    state = left
+  }
+}
+
+/** Whatever is thrown here has been written down as a failure of the scope before anybody hears of it. */
+async function ended(turn: ScopeTurn, scope: Scope, end: End<Stored>): Promise<Stored> {
+  try {
+    return await turn.scopeEnded(scope, end)
+  } catch (error) {
+    const question = 'failure' in end ? end.failure.question : null
+    throw error instanceof Failure && question ? new Failure(error.error, { question }) : error
+  }
+}
+
+/** Newest first, each as a step. One that fails for good ends the run: nobody may take what is left for undone. */
+async function undo(
+  turn: ScopeTurn,
+  undoables: readonly Undoable[],
+  cause: Failure | null,
+): Promise<void> {
+  for (const undoable of undoables) {
+    undoable.undone ??= turn.undo(undoable)
+    try {
+      await undoable.undone
+    } catch (error) {
+      const failed = error instanceof Failure ? error : null
+      turn.fail(undoFailure(turn.run.id, undoable.name, failed, cause))
+      await new Promise<never>(() => {})
+    }
+  }
+}
+
+function limited(
+  inner: Turn,
+  scope: Scope,
+  until: Due,
+  body: (inner: Turn) => Promise<Stored>,
+): Promise<Stored> {
+  const limit = inner.sleep(LIMIT, until).then((): never => {
+    const error = scopeTimedOut(shownName(scope.name, scope.occurrence), inner.run.id)
+    throw new Failure(encodeError(error, 'a scope'))
+  })
+  return Promise.race([body(inner), limit])
+}
+
+async function endOf<T>(settling: Promise<T>): Promise<End<T>> {
+  try {
+    return { value: await settling }
+  } catch (error) {
+    const failure =
+      error instanceof Failure ? error : new Failure(encodeError(error, 'the error of a scope'))
+    return { failure }
+  }
+}

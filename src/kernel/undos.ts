@@ -1,0 +1,127 @@
+// What a run has done that can be undone, in the order in which it was answered.
+
+import { encodeError, errorRecord } from '../model/error-record.js'
+import { undoFailed } from '../model/errors.js'
+import { shownName } from '../model/ids.js'
+import { type Attempt, type Effect, Failure, type StepOrder } from '../model/program.js'
+import type { NewEntry, RetryPolicy, Stored } from '../model/run.js'
+import type { Ask } from './asks.js'
+
+/** Where something was asked. */
+export interface Scoped {
+  readonly parent: Scoped | null
+}
+
+export interface Undoable {
+  /** The name of the question that undoes it. */
+  readonly name: string
+  readonly scope: Scoped
+  readonly order: StepOrder
+  isDone: boolean
+  /** The undo under way or ended, for whoever wants it undone too. */
+  undone: Promise<unknown> | null
+}
+
+/** How a step or a child says what undoes it. */
+export interface CanUndo {
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | null
+  undo?(value: Stored, attempt: Attempt): Promise<Effect>
+}
+
+export const UNDO = 'undo'
+
+export const undoName = (name: string, occurrence: number): string =>
+  `${UNDO}:${shownName(name, occurrence)}`
+
+export class Undos {
+  private all: Undoable[] = []
+  /** How many the row says are open. */
+  private told = 0
+
+  /** An answer is there: something can be undone from now on, or has been undone. */
+  note(ask: Ask, entry: NewEntry): void {
+    if (ask.kind !== 'step' && ask.kind !== 'child') return
+    if (ask.kind === 'step' && ask.undoes && entry.kind === 'undo.completed') {
+      ask.undoes.isDone = true
+    } else if (ask.order.undo && isSuccess(entry)) this.all.push(undoableOf(ask, entry))
+  }
+
+  /** Those inside `scope` that are not inside `except`, newest first. */
+  open(scope: { contains(scope: Scoped): boolean }, except?: typeof scope): readonly Undoable[] {
+    return this.all
+      .filter((one) => !one.isDone && scope.contains(one.scope) && !except?.contains(one.scope))
+      .reverse()
+  }
+
+  /** Of the whole run, the newest. */
+  get next(): Undoable | null {
+    return this.all.findLast((one) => !one.isDone) ?? null
+  }
+
+  get openCount(): number {
+    if (this.all.length === 0) return 0
+    let count = 0
+    for (const one of this.all) if (!one.isDone) count += 1
+    return count
+  }
+
+  /** How many are open, if that has changed; null: as many as before. */
+  news(): number | null {
+    const open = this.openCount
+    return open === this.told ? null : open
+  }
+
+  /** The row knows of so many. */
+  stored(open: number | null): void {
+    if (open !== null) this.told = open
+  }
+
+  get openNames(): readonly string[] {
+    return this.all.filter((one) => !one.isDone).map(({ name }) => name)
+  }
+
+  get someDone(): boolean {
+    return this.all.some((one) => one.isDone)
+  }
+
+  find(name: string): Undoable | null {
+    return this.all.findLast((one) => one.name === name) ?? null
+  }
+
+  /** A round has ended well: what it did stays done. */
+  forget(scope: { contains(scope: Scoped): boolean }): void {
+    this.all = this.all.filter((one) => !scope.contains(one.scope))
+  }
+}
+
+export function isSuccess({ kind, meta }: NewEntry): boolean {
+  return kind === 'step.completed' || (kind === 'child.ended' && meta?.status === 'completed')
+}
+
+function undoableOf(ask: Ask & { readonly order: CanUndo }, { payload }: NewEntry): Undoable {
+  const { order, scope } = ask
+  const name = undoName(ask.name, ask.occurrence)
+  const execute = (attempt: Attempt): Promise<Effect> =>
+    order.undo?.(payload ?? '', attempt) ?? Promise.resolve({ value: '' })
+  const undo: StepOrder = {
+    label: UNDO,
+    retry: order.retry,
+    timeoutMs: ask.kind === 'step' ? order.timeoutMs : null,
+    execute,
+  }
+  return { name, scope, order: undo, isDone: false, undone: null }
+}
+
+/** What ends a run whose undo has failed for good; `cause` is why it was to be undone. */
+export function undoFailure(
+  runId: string,
+  undo: string,
+  failed: Failure | null,
+  cause: Failure | null,
+): Failure {
+  const message = (failure: Failure | null) => (failure ? errorRecord(failure.error).message : '')
+  const told = undoFailed(runId, undo, message(failed), message(cause))
+  const question = failed?.question ? { question: failed.question } : {}
+  return new Failure(encodeError(told, 'an undo'), { ...question, isFinal: true })
+}

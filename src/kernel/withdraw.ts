@@ -1,0 +1,56 @@
+// What a scope leaves open when it ends: waits and timers are forgotten, running code gets its AbortSignal and loses the
+// right to write, children are cancelled.
+
+import { scopeEnded } from '../model/errors.js'
+import { type MessageId, shownName } from '../model/ids.js'
+import type { Ask } from './asks.js'
+import type { Withdrawn } from './conversation.js'
+import type { HeldRun } from './held-run.js'
+import type { Outcome } from './look.js'
+import { rollBack } from './transaction.js'
+
+/** `live`: others are told. In a history that is repeated they have been. */
+export function withdraw(
+  frame: HeldRun & { readonly ready: Outcome[] },
+  over: readonly Withdrawn[],
+  live: boolean,
+): void {
+  for (const { scope, isExpected } of over) {
+    const name = shownName(scope.name, scope.occurrence)
+    const running: string[] = []
+    for (const ask of [...frame.questions.all()]) {
+      if (!scope.contains(ask.scope)) continue
+      frame.questions.remove(ask)
+      dropReady(frame, ask)
+      if (ask.kind === 'step' && ask.running) {
+        running.push(shownName(ask.name, ask.occurrence))
+        const attempt = ask.running
+        ask.running = null
+        attempt.giveUp(scopeEnded(name, frame.run.id))
+      }
+      if (ask.kind === 'child' && ask.uid && live) cancelChild(frame, ask.uid, name)
+    }
+    if (isExpected || running.length === 0) continue
+    frame.deps.ports.log.warn(
+      `Scope "${name}" of run ${frame.run.id} ended while ${running.join(', ')} still ran.`,
+      { hint: 'await every step, or put them into wf.race' },
+    )
+  }
+}
+
+function dropReady({ ready }: { readonly ready: Outcome[] }, ask: Ask): void {
+  const at = ready.findIndex((outcome) => outcome.ask === ask)
+  const [dropped] = at < 0 ? [] : ready.splice(at, 1)
+  if (dropped?.transaction) rollBack(dropped.transaction)
+}
+
+function cancelChild(
+  frame: HeldRun,
+  to: NonNullable<(Ask & { kind: 'child' })['uid']>,
+  scope: string,
+) {
+  const id = `cancel:${frame.run.uid}` as MessageId
+  const meta = { reason: `scope "${scope}" of its parent ${frame.run.id} has ended` }
+  const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
+  frame.out.sends({ to, message, claim: false })
+}
