@@ -99,7 +99,7 @@ begin
 end $f$;
 
 -- A new run with a copy of the first entries of another, which is only read. Messages were taken by the other run: their
--- numbers mean nothing here.
+-- numbers mean nothing here. What the other has done is the other's to undo: `inherited`.
 create function @schema@.fork_v1(
   of_uid uuid, up_to int, f_uid uuid, f_id text, f_meta text, f_input text, o_seq int[], o_payload text, forgets int[]
 ) returns table (kind text, uid text, def text, is_same boolean)
@@ -119,7 +119,9 @@ begin
     insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
       select f_uid, j.seq, 0, j.at, j.occurrence, j.attempt, j.kind, j.name,
           case when j.seq = 1 then f_meta
-            when j.kind in ('message.taken', 'child.ended') then (j.meta::jsonb - 'no')::text
+            when j.kind = 'message.taken' then (j.meta::jsonb - 'no')::text
+            when j.kind in ('step.completed', 'child.ended')
+              then ((coalesce(j.meta, '{}')::jsonb - 'no' - 'undoable') || '{"inherited": true}')::text
             when j.seq = any (forgets) then (j.meta::jsonb - 'uid')::text
             else j.meta end,
           case when j.seq = 1 then coalesce(f_input, j.payload) else coalesce(o.payload, j.payload) end

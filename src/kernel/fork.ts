@@ -26,6 +26,11 @@ export function planFork(
   names: { readonly of: Uid; readonly uid: Uid; readonly id: RunId },
 ): ForkPlan {
   const point = pointOf(journal, order.from)
+  const stoppedAt = journal.find(({ kind }) => kind === 'run.stopping')?.seq
+  if (stoppedAt !== undefined && point >= stoppedAt) {
+    const expected = `a point before position ${stoppedAt}, where the run began to stop`
+    throw optionInvalid('from', WHERE, order.from, expected)
+  }
   // The end of a run is no part of what goes on.
   const upTo = isEnd(journal[point - 1]) ? point - 1 : point
   const copied = journal.slice(0, upTo)

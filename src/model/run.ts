@@ -97,6 +97,8 @@ export interface EntryMeta {
   readonly reason?: string
   /** step.completed, child.ended: it can be undone. */
   readonly undoable?: boolean
+  /** step.completed, child.ended of a fork: done by another run, whose it is to undo. */
+  readonly inherited?: boolean
   /** round.ended: it was the last. */
   readonly done?: boolean
   /** run.stopping: what stops it. */

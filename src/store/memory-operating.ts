@@ -192,9 +192,11 @@ function copied(
   input: string,
 ): MemoryRun['journal'][number] {
   if (entry.seq === 1) return { ...entry, epoch: 0, meta, payload: input }
-  const { no, uid, ...rest } = entry.meta ?? {}
-  const forgets = forgetsChild.includes(entry.seq) || uid === undefined
-  const own = entry.meta && { ...rest, ...(forgets ? {} : { uid }) }
+  const { no, uid, undoable, ...rest } = entry.meta ?? {}
+  const isDone = entry.kind === 'step.completed' || entry.kind === 'child.ended'
+  const isOurs = uid !== undefined && !forgetsChild.includes(entry.seq)
+  const more = { ...(isOurs && { uid }), ...(isDone && { inherited: true }) }
+  const own = entry.meta === null && !isDone ? null : { ...rest, ...more }
   const replaced = outputs.find(({ seq }) => seq === entry.seq)
   return { ...entry, epoch: 0, meta: own, payload: replaced?.payload ?? entry.payload }
 }

@@ -952,7 +952,7 @@ begin
 end $f$;
 
 -- A new run with a copy of the first entries of another, which is only read. Messages were taken by the other run: their
--- numbers mean nothing here.
+-- numbers mean nothing here. What the other has done is the other's to undo: \`inherited\`.
 create function @schema@.fork_v1(
   of_uid uuid, up_to int, f_uid uuid, f_id text, f_meta text, f_input text, o_seq int[], o_payload text, forgets int[]
 ) returns table (kind text, uid text, def text, is_same boolean)
@@ -972,7 +972,9 @@ begin
     insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
       select f_uid, j.seq, 0, j.at, j.occurrence, j.attempt, j.kind, j.name,
           case when j.seq = 1 then f_meta
-            when j.kind in ('message.taken', 'child.ended') then (j.meta::jsonb - 'no')::text
+            when j.kind = 'message.taken' then (j.meta::jsonb - 'no')::text
+            when j.kind in ('step.completed', 'child.ended')
+              then ((coalesce(j.meta, '{}')::jsonb - 'no' - 'undoable') || '{"inherited": true}')::text
             when j.seq = any (forgets) then (j.meta::jsonb - 'uid')::text
             else j.meta end,
           case when j.seq = 1 then coalesce(f_input, j.payload) else coalesce(o.payload, j.payload) end
@@ -1030,12 +1032,12 @@ export const QUERIES = {
   commit: `select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
-  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::text,
-  $26::int[], $27::int[], $28::int[], $29::int[], $30::float8[], $31::text[], $32::text, $33::text, $34::text,
-  $35::int[], $36::int[],
-  $37::int[], $38::uuid[], $39::boolean[], $40::int[], $41::float8[], $42::float8[], $43::uuid[],
-  $44::text, $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text,
-  $52::int[], $53::uuid[], $54::boolean[], $55::text[], $56::text, $57::text, $58::text, $59::text, $60::text, $61::text)`,
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text,
+  $27::int[], $28::int[], $29::int[], $30::int[], $31::float8[], $32::text[], $33::text, $34::text, $35::text,
+  $36::int[], $37::int[],
+  $38::int[], $39::uuid[], $40::boolean[], $41::int[], $42::float8[], $43::float8[], $44::uuid[],
+  $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text,
+  $53::int[], $54::uuid[], $55::boolean[], $56::text[], $57::text, $58::text, $59::text, $60::text, $61::text, $62::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,

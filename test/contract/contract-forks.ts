@@ -38,7 +38,7 @@ async function longRun(store: Store, by: Worker): Promise<NewRun> {
   await commit(store, by, signal(run))
   const kid = 'kid' as string as Uid
   const entries = [
-    entry({ payload: '"charged"' }),
+    entry({ payload: '"charged"', meta: { undoable: true } }),
     entry({ kind: 'child.started', name: 'kid', meta: { uid: kid, target: 'mail' } }),
     entry({ kind: 'message.taken', name: 'go', meta: { no: 1, id: 'm', message: 'go' } }),
     entry({ kind: 'child.ended', name: 'kid', meta: { no: 2, uid: kid, status: 'completed' } }),
@@ -79,11 +79,11 @@ export function forkContract(on: Case): void {
       const copy = await historyOf(store, forked)
       expect(copy.map(({ kind }) => kind)).toEqual(history.slice(0, 5).map(({ kind }) => kind))
       expect(copy[0]).toMatchObject({ meta: fork.meta, payload: '{"a":2}', at: history[0]?.at })
-      expect(copy[1]).toMatchObject({ payload: '"new"' })
+      expect(copy[1]).toMatchObject({ payload: '"new"', meta: { inherited: true } })
       expect(copy[2]?.meta).toEqual({ uid: 'kid', target: 'mail' })
       // The messages were taken from the mailbox of the other: this one begins at 1.
       expect(copy[3]?.meta).toEqual({ id: 'm', message: 'go' })
-      expect(copy[4]?.meta).toEqual({ uid: 'kid', status: 'completed' })
+      expect(copy[4]?.meta).toEqual({ uid: 'kid', status: 'completed', inherited: true })
       expect(await commit(store, by, signal(forked))).toMatchObject([
         { kind: 'done', messageNo: 1 },
       ])
@@ -98,7 +98,11 @@ export function forkContract(on: Case): void {
     const fork = plan(run, { upTo: 3, forgetsChild: [3] })
     await store.fork(fork)
     const copy = await historyOf(store, { ...run, uid: fork.uid })
-    expect(copy.map(({ meta }) => meta)).toEqual([fork.meta, null, { target: 'mail' }])
+    expect(copy.map(({ meta }) => meta)).toEqual([
+      fork.meta,
+      { inherited: true },
+      { target: 'mail' },
+    ])
   })
 
   on(
