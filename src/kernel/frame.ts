@@ -27,6 +27,7 @@ import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
 import type { Stopped } from './replay.js'
+import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
 import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
@@ -185,10 +186,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
-    if (this.handingOver && this.handingOver !== 'close' && !this.stopping && !this.mail.cancel) {
-      const finished = this.ready.shift()
-      return finished ? this.deliver(finished) : this.deps.submit(this.run.uid)
-    }
+    if (!this.stopping && isToRest(this)) return rest(this)
     this.stopping ??= stoppingOf(this)
     if (this.stopping) return this.stopping.pump()
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -211,7 +209,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     return outcome
   }
 
-  private deliver(outcome: Outcome): void {
+  deliver(outcome: Outcome): void {
     const { ask } = outcome
     if (outcome.transaction && this.inFlight) return void this.ready.unshift(outcome)
     if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
