@@ -149,7 +149,8 @@ export class Steps {
       stub.calls.push(args[0])
       return stub.fn(...args)
     }
-    return executed(call, undefined, { name, valueBytesMax, undone: false })
+    const { stopOn } = order.retry
+    return executed(call, undefined, { name, valueBytesMax, undone: false, stopOn, run: null })
   }
 
   private count({ run, name, occurrence }: Execution): void {
