@@ -16,6 +16,7 @@ import type { Entry, Instant, NewEntry, RunFacts, Stored } from '../model/run.js
 import type { Alarm } from './alarm.js'
 import { answerAsk } from './answers.js'
 import type { Ask } from './asks.js'
+import type { Defects } from './defects.js'
 import type { Difference } from './divergence.js'
 import type { Ports } from './ports.js'
 import type { Stopped } from './replay.js'
@@ -60,7 +61,7 @@ export class Conversation {
   readonly run: RunFacts
   readonly history: Replayer
   readonly root = Scope.ofRun()
-  readonly undos = new Undos()
+  readonly undos: Undos
   /** Answers are made, no longer repeated. */
   live = false
   /** The body has not finished reacting to the last answer. */
@@ -89,9 +90,11 @@ export class Conversation {
       readonly journal: readonly Entry[]
       readonly ports: Ports
       readonly alarm: Alarm
+      readonly defects: Defects
     },
   ) {
     this.frame = frame
+    this.undos = new Undos(what.defects)
     this.run = what.run
     this.program = what.program
     this.history = new Replayer(what.journal)
@@ -240,7 +243,8 @@ export class Conversation {
       case 'live':
         this.frame.recalled(step.recalled)
         this.frame.historyIsOver()
-        this.undos.stored(this.undos.openCount)
+        // What the journal says, not the body: it may have ended a round since.
+        this.undos.stored(this.history.script.undosOpen)
         if (this.history.script.stopping) return this.stopAgain(this.history.script.stopping)
         return this.goLive(step.fresh)
       case 'answer': {

@@ -30,5 +30,17 @@ export type Defect =
   | 'taken-not-marked'
   /** A worker that has lost its lease goes on as if it had not. */
   | 'ignore-stale'
+  /** What was done first is undone first. */
+  | 'undo-oldest-first'
+  /** A scope ends, and what it has left open stays open. */
+  | 'scope-without-withdraw'
+  /** What a round has done is undone although the round has ended well. */
+  | 'round-not-forgotten'
+  /** A run is undone while its children still run. */
+  | 'undo-before-children'
+  /** What the losers of a race have done stays done. */
+  | 'loser-not-undone'
+  /** The row does not know how much there is to undo. */
+  | 'undo-open-not-stored'
 
 export type Defects = ReadonlySet<Defect>

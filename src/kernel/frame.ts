@@ -72,7 +72,9 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.epoch = stored.epoch
     this.out = new Outgoing(stored.seq)
     this.alarm = new Alarm(ports.clock)
-    this.body = new Conversation(this, { run, program, journal, ports, alarm: this.alarm })
+    const { alarm } = this
+    const { defects } = deps
+    this.body = new Conversation(this, { run, program, journal, ports, alarm, defects })
     this.scribe = new Scribe(this)
     for (const entry of journal) this.bytes += entry.payload?.length ?? 0
   }
@@ -148,7 +150,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   withdrawn(over: readonly Withdrawn[], live: boolean): void {
-    if (over.length === 0) return
+    if (over.length === 0 || this.deps.defects.has('scope-without-withdraw')) return
     withdraw(this, over, live)
     this.lookAgain = true
   }
@@ -341,12 +343,12 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   /** Everything that is decided goes out as one delta. */
-  send(next: Next): TurnDelta {
+  send(next: Next, moreUndos = 0): TurnDelta {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
     const { entries, taken, starts, messages, notBefore } = parts
-    const undoOpen = this.body.begun && this.body.live ? this.body.undos.news() : null
+    const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
     // biome-ignore format: one literal, because one is made for every step
     const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, next }
     this.inFlight = { delta, parts }

@@ -55,8 +55,8 @@ export interface HeldRun {
   /** The body hears of an outcome that has its number. */
   answer(ask: Ask, entry: NewEntry): void
   stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void
-  /** Everything that is decided goes out as one delta. */
-  send(next: Next): TurnDelta
+  /** Everything that is decided goes out as one delta. `moreUndos`: with an answer that the body has not heard yet. */
+  send(next: Next, moreUndos?: number): TurnDelta
   pump(): void
   lose(): void
 }

@@ -58,8 +58,8 @@ export interface Script {
   readonly stopping: Stopped | null
   /** Per loop, the last round that has ended. */
   readonly rounds: ReadonlyMap<string, number>
-  /** Something can be undone that has not been. */
-  readonly isUndoable: boolean
+  /** So much can be undone that has not been. */
+  readonly undosOpen: number
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   readonly marks: ReadonlySet<string>
@@ -126,8 +126,8 @@ export function readScript(journal: readonly Entry[]): Script {
   }
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
-  const isUndoable = hasUndoable(withoutRounds(kept, rounds))
-  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, isUndoable }
+  const undosOpen = countUndoable(withoutRounds(kept, rounds))
+  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, undosOpen }
 }
 
 function newHistory(): AskHistory {
@@ -245,11 +245,11 @@ function untilStopping(entries: readonly Entry[]): {
   return { before: entries.slice(0, at), stopping: { entry, after: entries.slice(at + 1) } }
 }
 
-function hasUndoable(entries: readonly Entry[]): boolean {
+function countUndoable(entries: readonly Entry[]): number {
   const open = new Set<string>()
   for (const { kind, name, occurrence, meta } of entries) {
     if (meta?.undoable) open.add(undoName(name, occurrence))
     else if (kind === 'undo.completed') open.delete(name)
   }
-  return open.size > 0
+  return open.size
 }

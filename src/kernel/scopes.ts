@@ -60,7 +60,8 @@ export async function runRace(
   turn.withdraw(scope, true)
   const failure = 'failure' in end ? end.failure : null
   // What the losers have done is undone; of a race that failed, everything.
-  await undo(turn, turn.undos.open(scope, failure ? undefined : branch), failure)
+  const undoables = turn.undos.open(scope, failure ? undefined : branch)
+  if (failure || !turn.undos.isForgetful) await undo(turn, undoables, failure)
   return { winner: key, value: await ended(turn, scope, end) }
 }
 

@@ -91,7 +91,8 @@ export class Stopping {
     }
     this.write()
     this.hearChildren()
-    if (frame.questions.children().length === 0) this.undoNext()
+    const isEarly = frame.deps.defects.has('undo-before-children')
+    if (isEarly || frame.questions.children().length === 0) this.undoNext()
     if (frame.end === null) frame.goOn()
   }
 

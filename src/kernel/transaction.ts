@@ -23,7 +23,9 @@ export function closeTransaction(
   frame.closing = true
   const { journaled } = outcome.ask
   const entry = frame.record(outcome)
-  const delta = frame.send({ kind: 'go' })
+  // The body hears of it when it is stored; the row must know by then what there is to undo.
+  const moreUndos = entry.kind === 'undo.completed' ? -1 : entry.meta?.undoable ? 1 : 0
+  const delta = frame.send({ kind: 'go' }, moreUndos)
   const closing = { frame, outcome, entry, parts: delta, delta, journaled }
   deps.ports.fault('transaction.close')
   transaction.close(delta, { feed: deps.feed() }).then(

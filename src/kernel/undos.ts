@@ -6,6 +6,7 @@ import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type StepOrder } from '../model/program.js'
 import type { NewEntry, RetryPolicy, Stored } from '../model/run.js'
 import type { Ask, Undoable } from './asks.js'
+import type { Defects } from './defects.js'
 import type { Scoped } from './scope.js'
 
 /** How a step or a child says what undoes it. */
@@ -22,8 +23,13 @@ export const undoName = (name: string, occurrence: number): string =>
 
 export class Undos {
   private all: Undoable[] = []
+  private readonly defects: Defects
   /** How many the row says are open. */
   private told = 0
+
+  constructor(defects: Defects) {
+    this.defects = defects
+  }
 
   /** An answer is there: something can be undone from now on, or has been undone. */
   note(ask: Ask, entry: NewEntry): void {
@@ -36,14 +42,18 @@ export class Undos {
 
   /** Those inside `scope` that are not inside `except`, newest first. */
   open(scope: { contains(scope: Scoped): boolean }, except?: typeof scope): readonly Undoable[] {
-    return this.all
-      .filter((one) => !one.isDone && scope.contains(one.scope) && !except?.contains(one.scope))
-      .reverse()
+    const open = this.all.filter(
+      (one) => !one.isDone && scope.contains(one.scope) && !except?.contains(one.scope),
+    )
+    return this.defects.has('undo-oldest-first') ? open : open.reverse()
   }
 
   /** Of the whole run, the newest. */
   get next(): Undoable | null {
-    return this.all.findLast((one) => !one.isDone) ?? null
+    const isOpen = (one: Undoable): boolean => !one.isDone
+    const { all } = this
+    const isOldest = this.defects.has('undo-oldest-first')
+    return (isOldest ? all.find(isOpen) : all.findLast(isOpen)) ?? null
   }
 
   get openCount(): number {
@@ -53,15 +63,21 @@ export class Undos {
     return count
   }
 
-  /** How many are open, if that has changed; null: as many as before. */
-  news(): number | null {
-    const open = this.openCount
+  /** How many are open, if that has changed; null: as many as before. `more`: by an answer that is not noted yet. */
+  news(more: number): number | null {
+    if (this.defects.has('undo-open-not-stored')) return null
+    const open = this.openCount + more
     return open === this.told ? null : open
   }
 
   /** The row knows of so many. */
   stored(open: number | null): void {
     if (open !== null) this.told = open
+  }
+
+  /** Only in a race whose losers are forgotten on purpose. */
+  get isForgetful(): boolean {
+    return this.defects.has('loser-not-undone')
   }
 
   get openNames(): readonly string[] {
@@ -78,6 +94,7 @@ export class Undos {
 
   /** A round has ended well: what it did stays done. */
   forget(scope: { contains(scope: Scoped): boolean }): void {
+    if (this.defects.has('round-not-forgotten')) return
     this.all = this.all.filter((one) => !scope.contains(one.scope))
   }
 }

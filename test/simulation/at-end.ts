@@ -4,6 +4,7 @@ import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import { isAnswer, keyOf } from './fold.js'
+import { checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
 
 export function checkEnd(world: World, clients: Clients): void {
@@ -14,6 +15,7 @@ export function checkEnd(world: World, clients: Clients): void {
   for (const row of world.memory.runs.values()) {
     checkFamily(world, row, fail)
     checkHeard(world, row, fail)
+    checkUndone(row, fail)
   }
   for (const { life, store } of world.processes) {
     // One that is still paused has not been told yet that its runs are another's.

@@ -34,7 +34,7 @@ export class Clients {
   constructor(world: World) {
     this.world = world
     const { poison, bombs } = world.options.faults
-    this.taste = { poison, bombs }
+    this.taste = { poison, bombs, scopes: world.options.scopes }
   }
 
   /** Spreads the work of this world over its chaos. */

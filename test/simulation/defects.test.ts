@@ -24,6 +24,12 @@ const DEFECTS: Readonly<Record<Defect, true>> = {
   'no-poll': true,
   'taken-not-marked': true,
   'ignore-stale': true,
+  'undo-oldest-first': true,
+  'scope-without-withdraw': true,
+  'round-not-forgotten': true,
+  'undo-before-children': true,
+  'loser-not-undone': true,
+  'undo-open-not-stored': true,
 }
 const MEMORY_DEFECTS: Readonly<Record<MemoryDefect, true>> = {
   'fence-without-epoch': true,

@@ -1,5 +1,6 @@
 // What a journal says, told a second time and in another way than the kernel's own reading of it.
 
+import { shownName } from '../../src/model/ids.js'
 import type { Entry } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 
@@ -20,7 +21,13 @@ const ANSWERS = new Set<Entry['kind']>([
   'wait.withdrawn',
   'child.ended',
   'record',
+  'scope.ended',
+  'round.ended',
+  'undo.completed',
+  'undo.failed',
 ])
+
+const DONE = new Set<Entry['kind']>(['step.completed', 'undo.completed'])
 
 export const finalStatusOf = (entry: Entry | undefined): string | null =>
   (entry && FINAL_KINDS[entry.kind]) ?? null
@@ -35,7 +42,7 @@ export function answerTo(row: MemoryRun, key: string): Entry | null {
   for (const entry of row.journal) {
     if (entry.kind === 'run.reopened') {
       // Everything asked after the failure is forgotten; too much for here: only what succeeded counts.
-      if (found && found.kind !== 'step.completed') found = null
+      if (found && !DONE.has(found.kind)) found = null
     } else if (isAnswer(entry) && keyOf(entry) === key) found = entry
   }
   return found
@@ -46,6 +53,8 @@ export interface Open {
   readonly children: readonly string[]
   /** The earliest time at which something happens by itself. */
   readonly dueAt: number | null
+  /** There may be more: the journal does not say which of the scopes around an undone step has failed. */
+  readonly doubtful: boolean
 }
 
 /** What the run waits for. Not for runs that were re-opened. */
@@ -75,6 +84,16 @@ export function openQuestions(row: MemoryRun): Open {
         }
     }
   }
+  const gone = withdrawnIn(row)
+  let doubtful = false
+  for (const key of [...asked.keys(), ...retries.keys(), ...children.keys()]) {
+    const why = gone(key)
+    if (why === null || (why === 'stopping' && children.has(key))) continue
+    doubtful ||= why === 'undone'
+    asked.delete(key)
+    retries.delete(key)
+    children.delete(key)
+  }
   const dues = [...retries.values()]
   for (const entry of asked.values())
     if (entry.meta?.dueAt !== undefined) dues.push(entry.meta.dueAt)
@@ -83,5 +102,52 @@ export function openQuestions(row: MemoryRun): Open {
     waits,
     children: [...children.values()],
     dueAt: dues.length === 0 ? null : Math.min(...dues),
+    doubtful,
+  }
+}
+
+export const isUndo = (name: string): boolean => name.startsWith('undo:')
+
+/** What the names inside a scope that has ended begin with. */
+export const insideOf = ({ kind, name, occurrence }: Entry): string =>
+  kind === 'round.ended' ? `${name}/` : `${shownName(name, occurrence)}/`
+
+const isEnd = ({ kind }: Entry): boolean => kind === 'scope.ended' || kind === 'round.ended'
+
+/** Undoable steps that are neither undone nor behind the run, oldest first, by the name of their undo. */
+export function openUndos(journal: readonly Entry[]): readonly string[] {
+  let open: string[] = []
+  for (const entry of journal) {
+    const { kind, name, occurrence, meta } = entry
+    if (meta?.undoable) open.push(`undo:${shownName(name, occurrence)}`)
+    if (kind === 'undo.completed') open = open.filter((one) => one !== name)
+    if (kind !== 'round.ended') continue
+    open = open.filter((one) => !one.startsWith(`undo:${name}/`))
+  }
+  return open
+}
+
+/** Why nobody waits for a question any more: its scope has ended, or is perhaps being undone, or the run is stopping. */
+function withdrawnIn({ journal }: MemoryRun) {
+  const over = new Set<string>()
+  const undone = new Set<string>()
+  let stopping = false
+  for (const entry of journal) {
+    if (isEnd(entry)) over.add(insideOf(entry))
+    if (entry.kind === 'run.stopping') stopping = true
+    if (!isUndo(entry.name) || stopping) continue
+    // One of the scopes around it has failed, the outermost for all that is known.
+    const first = entry.name.indexOf('/')
+    if (first > 0) undone.add(entry.name.slice(5, first + 1))
+  }
+  const within = (key: string, scopes: ReadonlySet<string>): boolean => {
+    for (const inside of scopes) if (key.startsWith(inside)) return true
+    return false
+  }
+  return (key: string): 'over' | 'undone' | 'stopping' | null => {
+    if (isUndo(key)) return null
+    if (within(key, over)) return 'over'
+    if (stopping) return 'stopping'
+    return within(key, undone) ? 'undone' : null
   }
 }

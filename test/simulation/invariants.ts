@@ -9,6 +9,7 @@ import type { MemoryRun } from '../../src/store/memory.js'
 import type { Change } from './faulty-store.js'
 import { answerTo, finalStatusOf, isAnswer, keyOf, openQuestions } from './fold.js'
 import type { Dispatch } from './programs.js'
+import { checkScopes, checkUndoOrder } from './scope-invariants.js'
 import type { Process, World } from './world.js'
 
 type Row = Omit<MemoryRun, 'journal' | 'messages'>
@@ -106,6 +107,7 @@ export class Watch {
     for (const entry of row.journal.slice(from)) this.appended(row, entry, before)
     this.projection(row)
     if (row.journal.length > from) this.answers(row)
+    checkScopes(this.world, row, from, (number, message) => this.fail(number, message))
     this.orphan(row)
     const { journal, messages, ...rest } = row
     this.shadows.set(row.uid, { row: rest, journal: [...journal], messages: messages.length })
@@ -259,7 +261,7 @@ export class Watch {
     if (isFinal(row.status) || row.owner !== null || row.reason === 'diverged') return
     if (row.stop === 'pause') return
     if (row.journal.some((entry) => entry.kind === 'run.reopened')) return this.reopenedOrphan(row)
-    const { waits, children, dueAt } = openQuestions(row)
+    const { waits, children, dueAt, doubtful } = openQuestions(row)
     if (row.dueAt !== null) {
       if (dueAt !== null && row.dueAt > Math.max(dueAt, this.world.dbNow()) + 1) {
         if (row.status === 'waiting') this.fail(31, `${row.uid} sleeps past ${dueAt}`)
@@ -276,7 +278,7 @@ export class Watch {
       if (awaited) return this.fail(31, `${row.uid} sleeps although message ${message.no} is there`)
     }
     const alive = children.some((uid) => this.isOpen(uid))
-    if (waits.length === 0 && !alive) this.fail(31, `nothing will wake ${row.uid}`)
+    if (waits.length === 0 && !alive && !doubtful) this.fail(31, `nothing will wake ${row.uid}`)
   }
 
   private reopenedOrphan(row: MemoryRun): void {
@@ -334,7 +336,9 @@ export class Watch {
       this.fail(1, `${process.life.name} executes ${key} of ${uid}, owned by ${row.owner}`)
     }
     if (answerTo(row, key)) this.fail(9, `${key} of ${uid} is answered and executed again`)
-    const failed = row.journal.filter((e) => e.kind === 'step.failed' && keyOf(e) === key).length
+    checkUndoOrder(this.world, row, dispatch, (n, message) => this.fail(n, message))
+    const isFailure = ({ kind }: Entry) => kind === 'step.failed' || kind === 'undo.failed'
+    const failed = row.journal.filter((e) => isFailure(e) && keyOf(e) === key).length
     if (dispatch.attempt !== failed + 1) {
       this.fail(10, `${key} of ${uid}: attempt ${dispatch.attempt} after ${failed} failures`)
     }

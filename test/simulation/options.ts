@@ -24,6 +24,8 @@ export interface Options {
   /** How often a start brings its first message. */
   readonly messages: number
   readonly depth: number
+  /** Programs have scopes, races, loops and undo. */
+  readonly scopes: boolean
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
   readonly crowdMs: number
@@ -73,6 +75,7 @@ export function optionsOf(seed: number): Options {
     closes: count(0.3, 2),
     ...operatedOf(seed),
     depth: rng.between(1, 3),
+    scopes: new Rng(seed ^ 0x5c0e).chance(0.5),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
     faults: {

@@ -1,6 +1,7 @@
 // Random programs. A run's input is its program: a list of operations that its body interprets through the seam.
 // The output tells everything that the body has heard, in order, so that a replay that differs is seen.
 
+import { shownName } from '../../src/model/ids.js'
 import {
   type Attempt,
   Failure,
@@ -26,6 +27,8 @@ export interface StepSpec {
   readonly poison: boolean
   readonly obedient: boolean
   readonly timeoutMs: number | null
+  /** It can be undone: so long that takes, and the first so many attempts fail. */
+  readonly undo?: { readonly ms: number; readonly fails: number }
 }
 
 export type Op =
@@ -46,6 +49,19 @@ export type Op =
       readonly poison: boolean
     }
   | { readonly op: 'all' | 'race'; readonly branches: readonly (readonly Op[])[] }
+  | {
+      readonly op: 'scope'
+      readonly name: string
+      readonly ms: number | null
+      readonly ops: readonly Op[]
+    }
+  | { readonly op: 'first'; readonly name: string; readonly branches: readonly (readonly Op[])[] }
+  | {
+      readonly op: 'loop'
+      readonly name: string
+      readonly rounds: number
+      readonly ops: readonly Op[]
+    }
   | { readonly op: 'try'; readonly ops: readonly Op[] }
   | { readonly op: 'record' | 'mark'; readonly name: string }
   | { readonly op: 'stop' | 'throw' }
@@ -61,6 +77,8 @@ export interface Taste {
   readonly poison: number
   /** How many steps may still be bombs. */
   bombs: number
+  /** Scopes, races, loops and undo. */
+  readonly scopes: boolean
 }
 
 export function makeOps(rng: Rng, depth: number, taste: Taste): readonly Op[] {
@@ -83,12 +101,25 @@ function makeOp(rng: Rng, depth: number, taste: Taste): Op {
   if (roll < 61) return { op: 'stop' }
   if (roll < 63) return { op: 'throw' }
   if (depth <= 1) return { op: 'step', step: makeStep(rng, name, taste) }
+  if (taste.scopes && rng.chance(0.4)) return makeScoped(rng, depth, taste)
   if (roll < 72) return { op: 'try', ops: makeOps(rng, depth - 1, taste) }
   if (roll < 84) return makeChild(rng, name, depth, taste)
   const branches: (readonly Op[])[] = []
   const width = rng.between(2, 3)
   for (let i = 0; i < width; i += 1) branches.push(makeOps(rng, depth - 1, taste))
   return { op: rng.chance(0.6) ? 'all' : 'race', branches }
+}
+
+function makeScoped(rng: Rng, depth: number, taste: Taste): Op {
+  const name = rng.pick(['s', 't'])
+  const inside = (): readonly Op[] => makeOps(rng, depth - 1, taste)
+  const roll = rng.int(10)
+  if (roll < 4) {
+    const scope: Op = { op: 'scope', name, ms: rng.pick([null, null, 30, 400]), ops: inside() }
+    return rng.chance(0.6) ? { op: 'try', ops: [scope] } : scope
+  }
+  if (roll < 7) return { op: 'first', name: `${name}-race`, branches: [inside(), inside()] }
+  return { op: 'loop', name: `${name}-loop`, rounds: rng.between(1, 3), ops: inside() }
 }
 
 function makeChild(rng: Rng, name: string, depth: number, taste: Taste): Op {
@@ -118,6 +149,9 @@ function makeStep(rng: Rng, name: string, taste: Taste): StepSpec {
     poison: rng.chance(taste.poison),
     obedient: rng.chance(0.6),
     timeoutMs: rng.chance(0.1) ? rng.pick([30, 200]) : null,
+    ...(taste.scopes && rng.chance(0.5)
+      ? { undo: { ms: rng.pick([0, 5, 60]), fails: rng.pick([0, 0, 0, 1, 2]) } }
+      : {}),
   }
 }
 
@@ -144,7 +178,8 @@ export interface Dispatch {
 
 /** What user code can do in the process that it runs in. */
 export interface Stage {
-  dispatched(dispatch: Dispatch): void
+  /** Gives back what is to be called when it is over. */
+  dispatched(dispatch: Dispatch, signal: AbortSignal): () => void
   /** Takes so long; rejects when `signal` aborts. */
   work(ms: number, signal: AbortSignal | null): Promise<void>
   explode(): Promise<never>
@@ -192,15 +227,29 @@ export function taskProgram(stage: Stage): Program {
 }
 
 class Body {
-  readonly told: Told[] = []
-  readonly times: number[] = []
+  readonly told: Told[]
+  readonly times: number[]
   private readonly stage: Stage
   private readonly turn: Turn
-  private readonly counts = new Map<string, number>()
+  private readonly counts: Map<string, number>
 
-  constructor(stage: Stage, turn: Turn) {
+  constructor(stage: Stage, turn: Turn, around?: Around) {
     this.stage = stage
     this.turn = turn
+    this.told = around?.told ?? []
+    this.times = around?.times ?? []
+    this.counts = around?.counts ?? new Map()
+  }
+
+  private inside(turn: Turn): Body {
+    const { told, times, counts } = this
+    return new Body(this.stage, turn, { told, times, counts })
+  }
+
+  /** A replay begins with the current round: what the ones before have heard is not heard again. */
+  private insideRound(turn: Turn): Body {
+    const { told, counts } = this
+    return new Body(this.stage, turn, { told: told.slice(), times: [], counts })
   }
 
   async series(ops: readonly Op[]): Promise<unknown[]> {
@@ -237,6 +286,17 @@ class Body {
         return Promise.all(op.branches.map((branch) => this.series(branch)))
       case 'race':
         return Promise.race(op.branches.map((branch) => this.series(branch)))
+      case 'scope': {
+        const until = op.ms === null ? null : { afterMs: op.ms }
+        const scoped = turn.scope(op.name, { until }, async (inner) =>
+          JSON.stringify(await this.inside(inner).series(op.ops)),
+        )
+        return this.hear(op.name, scoped)
+      }
+      case 'first':
+        return this.first(op)
+      case 'loop':
+        return this.loop(op)
       case 'try':
         return this.series(op.ops).catch((error: unknown) => `caught ${textOf(error)}`)
       case 'record': {
@@ -249,6 +309,46 @@ class Body {
         return turn.stop('by itself')
       case 'throw':
         return Promise.reject(plain('thrown by the body'))
+    }
+  }
+
+  private async first(op: Op & { op: 'first' }): Promise<string | null> {
+    const branches = op.branches.map((ops, i) => {
+      const key = `b${i}`
+      const body = async (inner: Turn): Promise<string> =>
+        JSON.stringify({ winner: key, results: await this.inside(inner).series(ops) })
+      return [key, body] as const
+    })
+    const raced = this.turn.race(op.name, new Map(branches))
+    return this.hear(
+      op.name,
+      raced.then(({ value }) => value),
+    )
+  }
+
+  private async loop(op: Op & { op: 'loop' }): Promise<string> {
+    const full = this.turn.path + op.name
+    const occurrence = this.count(op.name)
+    const key = shownName(full, occurrence)
+    const left = (state: string): Told => {
+      const { round } = JSON.parse(state) as { readonly round: number }
+      return { name: `${key}@${round}`, occurrence: 1, text: state }
+    }
+    try {
+      const last = await this.turn.loop(op.name, '{"round":0}', async (inner, state) => {
+        const body = this.insideRound(inner)
+        const round = (JSON.parse(state) as { readonly round: number }).round + 1
+        // The round before has left this: the journal must say so when a step of this one starts.
+        if (round > 1) body.told.push(left(state))
+        const results = await body.series(op.ops)
+        return { done: round === op.rounds, value: JSON.stringify({ round, results }) }
+      })
+      this.told.push(left(last))
+      return last
+    } catch (error) {
+      const text = error instanceof Failure ? error.error : null
+      this.told.push({ name: full, occurrence, text })
+      throw error
     }
   }
 
@@ -277,7 +377,8 @@ class Body {
 
   step(spec: StepSpec, retry: RetryPolicy): Promise<string | null> {
     const told = this.told.slice()
-    const occurrence = (this.counts.get(spec.name) ?? 0) + 1
+    const name = this.turn.path + spec.name
+    const occurrence = (this.counts.get(name) ?? 0) + 1
     const order: StepOrder = {
       label: spec.transaction ? 'transaction' : 'inline',
       retry,
@@ -285,15 +386,27 @@ class Body {
       execute: async (attempt) => {
         const { number, idempotencyKey } = attempt
         const { uid } = this.turn.run
-        const { name } = spec
         const { transaction } = spec
         const names = { uid, name, occurrence, idempotencyKey }
         const what = { ...names, attempt: number, transaction, retry, told }
-        this.stage.dispatched(what)
-        return this.execute(spec, attempt)
+        const isOver = this.stage.dispatched(what, attempt.signal)
+        return this.execute(spec, attempt).finally(isOver)
       },
+      ...(spec.undo ? { undo: (_, attempt) => this.undo(spec, retry, attempt) } : {}),
     }
     return this.hear(spec.name, this.turn.step(spec.name, order))
+  }
+
+  private async undo(spec: StepSpec, retry: RetryPolicy, attempt: Attempt) {
+    const { number, idempotencyKey } = attempt
+    const { uid } = this.turn.run
+    const [, occurrence = '', ...rest] = idempotencyKey.split('/')
+    const names = { uid, name: rest.join('/'), occurrence: Number(occurrence), idempotencyKey }
+    const what = { ...names, attempt: number, transaction: false, retry, told: [] }
+    const isOver = this.stage.dispatched(what, attempt.signal)
+    await this.stage.work(spec.undo?.ms ?? 0, null).finally(isOver)
+    if (number <= (spec.undo?.fails ?? 0)) throw plain(`cannot undo ${idempotencyKey}`)
+    return { value: '' }
   }
 
   private async execute(spec: StepSpec, attempt: Attempt): Promise<{ readonly value: string }> {
@@ -314,18 +427,36 @@ class Body {
     return { value: JSON.stringify(spec.poison ? `${id} ${POISON}` : id) }
   }
 
+  private count(name: string): number {
+    const full = this.turn.path + name
+    const occurrence = (this.counts.get(full) ?? 0) + 1
+    this.counts.set(full, occurrence)
+    return occurrence
+  }
+
   private async hear(name: string, asked: Promise<string | null>): Promise<string | null> {
-    const occurrence = (this.counts.get(name) ?? 0) + 1
-    this.counts.set(name, occurrence)
+    const occurrence = this.count(name)
+    const full = this.turn.path + name
     try {
       const text = await asked
-      this.told.push({ name, occurrence, text })
+      this.told.push({ name: full, occurrence, text })
       return text
     } catch (error) {
-      this.told.push({ name, occurrence, text: error instanceof Failure ? error.error : null })
+      this.told.push({
+        name: full,
+        occurrence,
+        text: error instanceof Failure ? error.error : null,
+      })
       throw error
     }
   }
+}
+
+/** What a body shares with the one around it. */
+interface Around {
+  readonly told: Told[]
+  readonly times: number[]
+  readonly counts: Map<string, number>
 }
 
 /** Without a stack, which tells of more than the program. */

@@ -49,6 +49,8 @@ function endedByItself(row: MemoryRun): boolean {
   // Not so if the database refused what it had to say, or if its workers crashed.
   const text = last?.payload ?? ''
   const isOurs = text.includes('VALUE_UNSTORABLE') || text.includes('WORKER_CRASHED')
+  // An undo that failed for good would be tried again: its failure and the end are one commit.
+  if (text.includes('UNDO_FAILED')) return false
   return last?.kind === 'run.failed' && !isOurs
 }
 

@@ -30,7 +30,8 @@ const HEAL_MS = 150_000
 const REPLAYS = 6
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
-  const options = optionsOf(seed)
+  const drawn = optionsOf(seed)
+  const options = switches.plain ? { ...drawn, scopes: false } : drawn
   const world = new World(options, switches)
   const clients = new Clients(world)
   const { scheduler } = world

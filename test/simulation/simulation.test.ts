@@ -3,6 +3,7 @@ import { type Counter, newCounters } from '../../src/kernel/counters.js'
 import { newBatches } from './batches.js'
 import regressions from './regressions.json' with { type: 'json' }
 import { runSeed, type Verdict } from './seed.js'
+import type { Switches } from './world.js'
 
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 /** `SEEDS=20000 npx vitest run test/simulation`: a long run. `SEED=7 SEEDS=1`: one world again. */
@@ -46,7 +47,10 @@ test(`${SEEDS} random worlds keep every promise`, { timeout: 3_600_000 }, async 
 })
 
 test('worlds that broke a promise once keep it', { timeout: 600_000 }, async () => {
-  for (const seed of regressions) await check(seed)
+  for (const seed of regressions) {
+    await check(seed)
+    await check(seed, { plain: true })
+  }
 })
 
 test.runIf(isWhole)('everything rare has happened, and no code was taken for changed', () => {
@@ -66,8 +70,8 @@ afterAll(() => {
   console.info(`${SEEDS} seeds, ${events} events, ${JSON.stringify({ ...total, batches })}`)
 })
 
-async function check(seed: number): Promise<Verdict> {
-  const verdict = await runSeed(seed)
+async function check(seed: number, switches: Switches = {}): Promise<Verdict> {
+  const verdict = await runSeed(seed, switches)
   if (verdict.failure) expect.fail(report(verdict))
   events += verdict.events
   for (const counter of Object.keys(total) as Counter[]) {

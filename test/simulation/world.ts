@@ -21,6 +21,14 @@ export interface Execution extends Dispatch {
   readonly at: number
 }
 
+/** Code of a step under way. */
+export interface Running {
+  readonly uid: string
+  readonly name: string
+  readonly signal: AbortSignal
+  readonly life: Life
+}
+
 /** One life of one process. */
 export interface Process {
   readonly slot: number
@@ -35,6 +43,8 @@ export interface Process {
 export interface Switches {
   readonly defects?: ReadonlySet<Defect>
   readonly memoryDefects?: ReadonlySet<MemoryDefect>
+  /** Without scopes and undo: as the world of this seed was before there were any. */
+  readonly plain?: boolean
 }
 
 const BASE_AT = 1_700_000_000_000
@@ -63,6 +73,7 @@ export class World implements Witness {
   readonly counters: Counters = newCounters()
   readonly batches = newBatches()
   readonly executions: Execution[] = []
+  readonly running = new Set<Running>()
   readonly processes: Process[] = []
   /** Entries that some listener has heard, as `uid:seq`. */
   readonly heard = new Set<string>()
@@ -260,10 +271,14 @@ export class World implements Witness {
   private stage(process: Process): Stage {
     const { life } = process
     return {
-      dispatched: (dispatch) => {
-        if (!life.alive) return
+      dispatched: (dispatch, signal) => {
+        if (!life.alive) return () => {}
         this.executions.push({ ...dispatch, life: life.name, at: this.dbNow() })
         this.watch.dispatched(process, dispatch)
+        const { uid, name } = dispatch
+        const running = { uid, name, signal, life }
+        this.running.add(running)
+        return () => this.running.delete(running)
       },
       work: (ms, signal) =>
         new Promise((resolve, reject) => {
