@@ -277,7 +277,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
   get stopSeen(): Stop | null {
-    return this.stopping?.cause.kind === 'cancel' ? 'cancel' : null
+    return this.stopping?.stopSeen ?? null
   }
 
   ringAfterGrace(then: () => void): void {

@@ -22,7 +22,8 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
   if (end) {
     const { status, stopSeen } = end
     const ignoresStop = deps.defects.has('end-ignores-stop')
-    return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
+    const seenStop = ignoresStop ? 'cancel' : (stopSeen ?? frame.stopSeen)
+    return { kind: 'end', status, stopSeen: seenStop }
   }
   if (frame.handingOver !== 'anew' && frame.parkable()) {
     const reason = questions.reason()

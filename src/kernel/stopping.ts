@@ -6,7 +6,7 @@
 import { encodeError } from '../model/error-record.js'
 import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
-import type { Entry, NewEntry } from '../model/run.js'
+import type { Entry, NewEntry, Stop } from '../model/run.js'
 import type { Ask, StepAsk, Undoable } from './asks.js'
 import { type End, type EndFact, endFact, reasonToStop, type StopCause } from './ending.js'
 import type { HeldRun } from './held-run.js'
@@ -57,6 +57,11 @@ export class Stopping {
     stopping.leaveChildren()
     stopping.recallUndo(after)
     return stopping
+  }
+
+  /** Once the journal says that it is stopping, nothing stops it again but force: a later cancel has been seen too. */
+  get stopSeen(): Stop | null {
+    return this.isWritten || this.cause.kind === 'cancel' ? 'cancel' : null
   }
 
   /** What stopped it, as the journal has it. */

@@ -41,9 +41,12 @@ const MEMORY_DEFECTS: Readonly<Record<MemoryDefect, true>> = {
   'crashes-not-counted': true,
 }
 
+/** These are noticed only where there are scopes. */
+const SCOPED = /^(undo|scope|round|loser)-/
+
 const switches: readonly (readonly [string, Switches])[] = [
   ...(Object.keys(DEFECTS) as Defect[]).map(
-    (defect) => [defect, { defects: new Set([defect]) }] as const,
+    (defect) => [defect, { defects: new Set([defect]), scopes: SCOPED.test(defect) }] as const,
   ),
   ...(Object.keys(MEMORY_DEFECTS) as MemoryDefect[]).map(
     (defect) => [`${defect} (store)`, { memoryDefects: new Set([defect]) }] as const,

@@ -167,7 +167,8 @@ export class Watch {
     }
     const ends = finalStatusOf(entry)
     if (ends) this.family(row)
-    if (ends && before?.row.stop === 'cancel' && ends !== 'cancelled') {
+    const wasStopping = row.journal.some(({ kind }) => kind === 'run.stopping')
+    if (ends && before?.row.stop === 'cancel' && ends !== 'cancelled' && !wasStopping) {
       this.fail(21, `${row.uid} was to be cancelled and ended ${ends}`)
     }
     if (ends && before?.row.stop === 'pause') this.fail('rest', `${row.uid} was paused and ended`)

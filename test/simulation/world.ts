@@ -43,8 +43,8 @@ export interface Process {
 export interface Switches {
   readonly defects?: ReadonlySet<Defect>
   readonly memoryDefects?: ReadonlySet<MemoryDefect>
-  /** Without scopes and undo: as the world of this seed was before there were any. */
-  readonly plain?: boolean
+  /** Half of the worlds have programs with scopes, races, loops and undo. */
+  readonly scopes?: boolean
 }
 
 const BASE_AT = 1_700_000_000_000
