@@ -58,8 +58,8 @@ export interface Script {
   readonly stopping: Stopped | null
   /** Per loop, the last round that has ended. */
   readonly rounds: ReadonlyMap<string, number>
-  /** Something can be undone that has not been. */
-  readonly isUndoable: boolean
+  /** The undos that are open, oldest first. */
+  readonly undoable: readonly string[]
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   readonly marks: ReadonlySet<string>
@@ -126,8 +126,8 @@ export function readScript(journal: readonly Entry[]): Script {
   }
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
-  const isUndoable = hasUndoable(withoutRounds(kept, rounds))
-  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, isUndoable }
+  const undoable = openUndos(withoutRounds(kept, rounds))
+  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, undoable }
 }
 
 function newHistory(): AskHistory {
@@ -245,11 +245,11 @@ function untilStopping(entries: readonly Entry[]): {
   return { before: entries.slice(0, at), stopping: { entry, after: entries.slice(at + 1) } }
 }
 
-function hasUndoable(entries: readonly Entry[]): boolean {
+function openUndos(entries: readonly Entry[]): readonly string[] {
   const open = new Set<string>()
   for (const { kind, name, occurrence, meta } of entries) {
     if (meta?.undoable) open.add(undoName(name, occurrence))
     else if (kind === 'undo.completed') open.delete(name)
   }
-  return open.size > 0
+  return [...open]
 }
