@@ -8,14 +8,16 @@ import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
+import { transact } from './engine/transaction.js'
 import type { Engine, EngineOptions } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
-import type { Log } from './kernel/ports.js'
+import type { Log, Ports } from './kernel/ports.js'
 import { openLivePorts, standardLog } from './live-ports.js'
-import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS } from './model/limits.js'
+import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
+import { Retention } from './upkeep/retention.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<const W extends readonly Definition[] = readonly []>(
@@ -33,13 +35,17 @@ export interface Instead {
   readonly createKernel?: (options: Omit<KernelOptions, 'ports'>) => Promise<Kernel>
   /** For stateless runs. */
   readonly openMemory?: () => Promise<Opened>
+  readonly retentionEveryMs?: number
 }
 
 export async function composeEngine(settings: Settings, instead: Instead = {}): Promise<Engine> {
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
-  const kernel = await startKernel(opened, usual(settings, programs), log, instead)
+  const started = await startKernel(opened, usual(settings, programs), log, instead)
+  const { kernel } = started
+  const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
+  const retention = startRetention(settings, opened, started, { log, everyMs })
   let closed = false
   const stateless = makeStateless(() => openMemoryKernel(settings, programs, log, instead))
   const core: Core = {
@@ -53,11 +59,14 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   }
   const close = async (): Promise<void> => {
     closed = true
+    await retention?.close()
     // The kernel closes the hints and the store too.
     await Promise.all([kernel.close(), stateless.close()])
   }
   const client = makeClient(core, null)
-  return Object.assign(client, { close, [Symbol.asyncDispose]: close }) as unknown as Engine
+  const transaction = (work: unknown) => transact(core, work)
+  const own = { transaction, close, [Symbol.asyncDispose]: close }
+  return Object.assign(client, own) as unknown as Engine
 }
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
@@ -84,17 +93,36 @@ function usual(settings: Settings, programs: readonly Program[]): Usual {
   }
 }
 
+interface Started {
+  readonly kernel: Kernel
+  /** null: whoever makes the kernel instead has ports of its own. */
+  readonly ports: Ports | null
+}
+
+/** Who executes runs also clears them away. */
+function startRetention(
+  { worker, retentionMs: keepMs }: Settings,
+  { store }: Opened,
+  { ports }: Started,
+  { log, everyMs }: { readonly log: Log; readonly everyMs: number },
+): Retention | null {
+  if (!worker || keepMs === null || ports === null) return null
+  return new Retention({ store, clock: ports.clock, log, keepMs, everyMs })
+}
+
 async function startKernel(
   opened: Opened,
   options: Usual,
   log: Log,
   instead: Instead,
-): Promise<Kernel> {
+): Promise<Started> {
   const { store, hints } = opened
   try {
-    if (instead.createKernel) return await instead.createKernel({ ...options, store })
+    if (instead.createKernel) {
+      return { kernel: await instead.createKernel({ ...options, store }), ports: null }
+    }
     const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
-    return await createKernel({ ...options, ...instead.kernel, ports, store })
+    return { kernel: await createKernel({ ...options, ...instead.kernel, ports, store }), ports }
   } catch (error) {
     await opened.hints.close()
     await opened.store.close()
@@ -110,7 +138,7 @@ async function openMemoryKernel(
 ): Promise<MemoryKernel> {
   const opened = await open()
   const options = { ...usual(settings, programs), worker: true, closeGraceMs: 0 }
-  const kernel = await startKernel(opened, options, log, create ? { createKernel: create } : {})
+  const { kernel } = await startKernel(opened, options, log, create ? { createKernel: create } : {})
   return {
     kernel,
     has: (definition) => settings.definitions.has(definition),

@@ -8,16 +8,19 @@ import {
   type Core,
   DEFAULT_WORKSPACE,
   found,
-  messageIdOf,
+  readFlag,
+  transactionOf,
   workspaceOf,
 } from './core.js'
 import { listen } from './events.js'
-import { makeHandle, reasonOf, settled } from './handle.js'
+import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
+import { startMany } from './many.js'
 import { sendSignal } from './messages.js'
+import { operatingCalls, type Spaced } from './operate.js'
 import { optionsObject } from './paged.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
-import { startRequest } from './start.js'
+import { type Prepared, prepareStart, startPrepared } from './start.js'
 import type { Client } from './types.js'
 
 type Given = Readonly<Record<string, unknown>>
@@ -25,26 +28,35 @@ type Given = Readonly<Record<string, unknown>>
 /** `confined`: null for the engine itself, which may name any workspace. */
 export function makeClient(core: Core, confined: string | null): Client {
   const own = confined ?? DEFAULT_WORKSPACE
-  const spaceOf = (options: Given, call: string): string => within(confined, options, call)
+  const spaceOf = (options: Spaced, call: string): string => confine(confined, options, call)
   const client = {
     start: async (target: unknown, input?: unknown, options?: unknown) => {
-      beforeWrite(core, 'start')
+      const { transaction } = (options ?? {}) as Given
+      const within = transactionOf(transaction, 'engine.start')
+      beforeWrite(core, 'start', within)
       const named = found(core, 'start', target)
       const start = { call: 'start', workspace: own, target: named, input, options }
-      const request = await startRequest(core, start)
-      spaceOf(request as unknown as Given, 'start')
-      const { id } = await core.kernel.start(request)
-      return makeHandle(core, { workspace: request.workspace, id, target: named, isKnown: true })
+      const prepared = await prepareStart(core, start)
+      const workspace = spaceOf(prepared.request, 'start')
+      const { id } = await startPrepared(core, prepared, within)
+      if (within) return { id }
+      return makeHandle(core, { workspace, id, target: named, isKnown: true })
+    },
+    startMany: async (target: unknown, items: unknown) => {
+      beforeWrite(core, 'startMany')
+      const named = found(core, 'startMany', target)
+      const check = ({ request }: Prepared) => void spaceOf(request, 'startMany')
+      return startMany(core, { workspace: own, target: named, items, check })
     },
     run: async (target: unknown, input?: unknown, options?: unknown) => {
       beforeWrite(core, 'run')
       const named = found(core, 'run', target)
       const start = { call: 'run', workspace: own, target: named, input, options }
-      const request = await startRequest(core, start)
-      spaceOf(request as unknown as Given, 'run')
-      if (readStateless(options)) return core.stateless.run(request)
-      const { id } = await core.kernel.start(request)
-      return outcomeOf(await settled(core, { workspace: request.workspace, id }))
+      const prepared = await prepareStart(core, start)
+      const workspace = spaceOf(prepared.request, 'run')
+      if (readStateless(options)) return core.stateless.run(prepared.request, prepared.message)
+      const { id } = await startPrepared(core, prepared)
+      return outcomeOf(await settled(core, { workspace, id }))
     },
     handle: (target: unknown, id: string) =>
       makeHandle(core, {
@@ -54,24 +66,13 @@ export function makeClient(core: Core, confined: string | null): Client {
         isKnown: false,
       }),
     signal: async (id: unknown, name: unknown, payload?: unknown, options?: unknown) => {
-      beforeWrite(core, 'signal')
-      const given = optionsObject(options, 'engine.signal', ['id', 'workspace'])
+      const given = optionsObject(options, 'engine.signal', ['id', 'workspace', 'transaction'])
+      const within = transactionOf(given.transaction, 'engine.signal')
+      beforeWrite(core, 'signal', within)
       const to = addressOf(spaceOf(given, 'signal'), id)
-      await sendSignal(core, { to, made: null, name, payload, id: given.id })
+      await sendSignal(core, { to, target: null, name, payload, id: given.id, within })
     },
-    cancel: async (id: unknown, reason?: unknown, options?: unknown) => {
-      beforeWrite(core, 'cancel')
-      const given = optionsObject(options, 'engine.cancel', ['id', 'workspace', 'force'])
-      const to = addressOf(spaceOf(given, 'cancel'), id)
-      const force = readFlag(given.force, 'force', 'engine.cancel')
-      await core.kernel.cancel(to, reasonOf(reason), messageIdOf(given.id), force)
-    },
-    retry: async (id: unknown, options?: unknown) => {
-      beforeWrite(core, 'retry')
-      const given = optionsObject(options, 'engine.retry', ['expectedAttempt', 'workspace'])
-      const to = addressOf(spaceOf(given, 'retry'), id)
-      await core.kernel.retry(to, readAttempt(given.expectedAttempt))
-    },
+    ...operatingCalls(core, own, spaceOf),
     get: async (id: unknown) => {
       beforeRead(core)
       const to = addressOf(own, id)
@@ -87,7 +88,7 @@ export function makeClient(core: Core, confined: string | null): Client {
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {
       const asked = workspaceOf(name)
-      within(confined, { workspace: asked }, 'workspace')
+      confine(confined, { workspace: asked }, 'workspace')
       return makeClient(core, asked)
     },
   }
@@ -95,7 +96,7 @@ export function makeClient(core: Core, confined: string | null): Client {
 }
 
 /** The workspace that a call speaks of. A confined client cannot leave its own. */
-function within(confined: string | null, options: Given, call: string): string {
+function confine(confined: string | null, options: Spaced, call: string): string {
   const asked =
     options.workspace === undefined
       ? (confined ?? DEFAULT_WORKSPACE)
@@ -112,15 +113,4 @@ function within(confined: string | null, options: Given, call: string): string {
 function readStateless(options: unknown): boolean {
   const { stateless } = (options ?? {}) as { stateless?: unknown }
   return readFlag(stateless, 'stateless', 'engine.run')
-}
-
-function readFlag(flag: unknown, option: string, where: string): boolean {
-  if (flag === undefined || typeof flag === 'boolean') return flag ?? false
-  throw optionInvalid(option, where, flag, 'true or false')
-}
-
-function readAttempt(expected: unknown): number | null {
-  if (expected === undefined) return null
-  if (Number.isInteger(expected) && Number(expected) > 0) return Number(expected)
-  throw optionInvalid('expectedAttempt', 'engine.retry', expected, 'the attempt of RunInfo')
 }

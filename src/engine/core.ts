@@ -4,8 +4,16 @@ import { type Made, madeOf, refName } from '../authoring/definition.js'
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
+import type { Client } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
-import { engineClosed, idInvalid, nameInvalid, PerdureError, shown } from '../model/errors.js'
+import {
+  engineClosed,
+  idInvalid,
+  nameInvalid,
+  optionInvalid,
+  PerdureError,
+  shown,
+} from '../model/errors.js'
 import {
   DEFINITION_NAME,
   isStepName,
@@ -49,10 +57,21 @@ export function beforeRead(core: Core): void {
   if (core.isClosed()) throw engineClosed()
 }
 
-/** A write made inside an open transaction of a step would wait for a connection that the step holds. */
-export function beforeWrite(core: Core, call: string): void {
+/**
+ * A write made inside an open transaction would wait for a connection that it holds, or would not be part of it; unless it
+ * names that transaction.
+ */
+export function beforeWrite(core: Core, call: string, within: Client | null = null): void {
   beforeRead(core)
-  if (insideTransaction()) throw insideTransactionError(call)
+  if (within === null && insideTransaction()) throw insideTransactionError(call)
+}
+
+/** A client of the caller, inside a transaction. */
+export function transactionOf(client: unknown, where: string): Client | null {
+  if (client === undefined) return null
+  const { query } = (client ?? {}) as { query?: unknown }
+  if (typeof client === 'object' && typeof query === 'function') return client as Client
+  throw optionInvalid('transaction', where, client, 'a client inside a transaction')
 }
 
 export function addressOf(workspace: string, id: unknown): Address {
@@ -84,4 +103,9 @@ export function messageIdOf(id: unknown): MessageId | null {
 export function signalNameOf(name: unknown): string {
   if (!isStepName(name)) throw nameInvalid('signal', name)
   return name
+}
+
+export function readFlag(flag: unknown, option: string, where: string): boolean {
+  if (flag === undefined || typeof flag === 'boolean') return flag ?? false
+  throw optionInvalid(option, where, flag, 'true or false')
 }

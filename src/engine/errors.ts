@@ -26,8 +26,8 @@ export const resultTimedOut = (runId: string, ms: number): PerdureError =>
   })
 
 export const insideTransactionError = (call: string): PerdureError =>
-  new PerdureError('INSIDE_TRANSACTION', `engine.${call} was called inside wf.transaction.`, {
-    hint: 'it would not be part of the transaction, and can wait for itself: call it in a step of its own',
+  new PerdureError('INSIDE_TRANSACTION', `engine.${call} was called inside a transaction.`, {
+    hint: 'it would not be part of it, and can wait for itself: call it afterwards, or give it { transaction: tx } if it takes that',
   })
 
 export const targetUnknown = (call: string, target: unknown): PerdureError =>

@@ -4,7 +4,7 @@ import type { RunView } from '../kernel/store.js'
 import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, Status } from '../model/run.js'
-import { endError, hasCode } from './info.js'
+import { differenceText, endError, hasCode } from './info.js'
 import type { Explanation, WaitReason } from './types.js'
 
 export interface Seen {
@@ -28,8 +28,13 @@ export function explain(seen: Seen): Explanation {
   }
   if (view.status === 'running') {
     const since = view.startedAt ?? view.updatedAt
+    if (view.stop === 'pause') {
+      const text = `${view.id} is being paused: what runs may finish${openSteps(seen)}.`
+      return told('running', text, since, null, [resuming(view)])
+    }
     return told('running', `${view.id} is running${openSteps(seen)}.`, since, null, [])
   }
+  if (view.stop === 'pause') return waiting(seen)
   const due = view.dueAt !== null && view.dueAt <= seen.now
   if (due && view.owner === null && !hasCode(view, seen.live)) return withoutCode(view)
   if (view.status === 'pending') return pending(view, due)
@@ -69,6 +74,12 @@ function ended(view: RunView): Explanation {
     : 'it threw'
   return told('failed', `${id} failed because ${where}: ${message}.`, at, null, [
     { text: 'run it again from there', command: `engine.retry(${quoted(id)})` },
+    {
+      text: 'or leave it, and go on in a new run',
+      command: name
+        ? `engine.fork(${quoted(id)}, { from: ${quoted(shownName(name, end?.meta?.occurrence ?? 1))} })`
+        : `engine.fork(${quoted(id)})`,
+    },
   ])
 }
 
@@ -97,8 +108,12 @@ function pending(view: RunView, due: boolean): Explanation {
 
 function waiting(seen: Seen): Explanation {
   const { view } = seen
-  const reason = view.reason ?? 'waiting'
-  const [why, next] = WHY[view.reason ?? 'paused'](seen)
+  const { reason } = view
+  if (reason === null) {
+    const text = `${view.id} is about to go on; it waits for a free worker.`
+    return told('waiting', text, view.updatedAt, null, [])
+  }
+  const [why, next] = WHY[reason](seen)
   return told(reason, `${view.id} is not moving because ${why}.`, view.updatedAt, view.dueAt, next)
 }
 
@@ -108,17 +123,38 @@ const WHY: Record<NonNullable<RunView['reason']>, (seen: Seen) => readonly [stri
   timer: forTimer,
   retry: forRetry,
   child: forChildren,
-  paused: () => ['it is paused', []],
-  diverged: () => [
-    'the code no longer matches its history; nothing ran in its place',
+  paused: ({ view }) => ['it is paused', [resuming(view)]],
+  diverged: forCode,
+}
+
+function forCode({ view, entries }: Seen): readonly [string, Next] {
+  const found = entries.find(({ kind }) => kind === 'run.diverged')?.meta?.difference
+  const where = found ? `: ${differenceText(found)}` : ''
+  return [
+    `its code no longer matches its history${where}; nothing ran in its place`,
     [
       {
-        text: 'deploy the code it was started with, or admit the change',
+        text: 'deploy the code it was started with: it goes on by itself',
+        command: `createEngine({ workflows: [${view.definition}] })`,
+      },
+      {
+        text: 'or admit the change in the code',
         command: "if (wf.patched('my-change')) { … }",
       },
+      { text: 'or begin anew with the code of now', command: `engine.fork(${quoted(view.id)})` },
     ],
-  ],
+  ]
 }
+
+const cancelling = ({ id }: RunView): Next[number] => ({
+  text: 'give it up',
+  command: `engine.cancel(${quoted(id)})`,
+})
+
+const resuming = ({ id }: RunView): Next[number] => ({
+  text: 'let it go on',
+  command: `engine.resume(${quoted(id)})`,
+})
 
 function forSignal(seen: Seen): readonly [string, Next] {
   const names = [...new Set(open(seen, 'wait.opened').flatMap(({ meta }) => meta?.names ?? []))]
@@ -133,19 +169,20 @@ function forSignal(seen: Seen): readonly [string, Next] {
 function forTimer(seen: Seen): readonly [string, Next] {
   const timer = open(seen, 'timer.set')[0]
   const which = timer ? ` "${shownName(timer.name, timer.occurrence)}"` : ''
-  return [`it sleeps${which}${until(seen.view.dueAt)}`, []]
+  return [`it sleeps${which}${until(seen.view.dueAt)}`, [cancelling(seen.view)]]
 }
 
 function forRetry(seen: Seen): readonly [string, Next] {
   const failed = seen.entries.find(
     ({ kind, meta }) => kind.endsWith('ed') && meta?.retryAt !== undefined,
   )
-  if (!failed) return [`it waits to retry a step${at(seen.view.dueAt)}`, []]
+  const next = [cancelling(seen.view)]
+  if (!failed) return [`it waits to retry a step${at(seen.view.dueAt)}`, next]
   const name = shownName(failed.name, failed.occurrence)
   const message = failed.payload === null ? '' : `: ${errorRecord(failed.payload).message}`
   return [
     `attempt ${failed.attempt} of step "${name}" failed${message}; the next is due${at(seen.view.dueAt)}`,
-    [],
+    next,
   ]
 }
 

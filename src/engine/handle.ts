@@ -7,10 +7,11 @@ import { decodeError } from '../model/error-record.js'
 import { checkOptions, optionInvalid, runNotFound } from '../model/errors.js'
 import { TIMER_MAX_MS } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
-import { addressOf, beforeRead, beforeWrite, type Core, type Found } from './core.js'
+import { addressOf, beforeRead, beforeWrite, type Core, type Found, transactionOf } from './core.js'
 import { endedBadly, resultTimedOut } from './errors.js'
 import { endError } from './info.js'
 import { sendSignal } from './messages.js'
+import { optionsObject } from './paged.js'
 import { infoOf, viewOf } from './read.js'
 import type { RunHandle } from './types.js'
 
@@ -45,11 +46,13 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       beforeRead(core)
       return infoOf(core, await ownView(core, of))
     },
-    signal: async (name: unknown, payload?: unknown, options: { id?: unknown } = {}) => {
-      beforeWrite(core, 'signal')
-      checkOptions(options, `signal("${String(name)}")`, ['id'])
-      await check()
-      await sendSignal(core, { to, made: of.target.made, name, payload, id: options.id })
+    signal: async (name: unknown, payload?: unknown, options?: unknown) => {
+      const where = `signal("${String(name)}")`
+      const { id, transaction } = optionsObject(options, where, ['id', 'transaction'])
+      const within = transactionOf(transaction, where)
+      beforeWrite(core, 'signal', within)
+      if (!within) await check()
+      await sendSignal(core, { to, target: of.target, name, payload, id, within })
     },
     cancel: async (reason?: unknown) => {
       beforeWrite(core, 'cancel')
@@ -60,6 +63,16 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       beforeWrite(core, 'retry')
       await check()
       await core.kernel.retry(to, null)
+    },
+    pause: async () => {
+      beforeWrite(core, 'pause')
+      await check()
+      await core.kernel.operations.pause(to)
+    },
+    resume: async () => {
+      beforeWrite(core, 'resume')
+      await check()
+      await core.kernel.operations.resume(to)
     },
   }
   return handle as unknown as RunHandle

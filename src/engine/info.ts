@@ -113,6 +113,8 @@ export function outcomeOf(settled: Settled): Outcome {
     : { id, status, error: endError(status, payload, reason) }
 }
 
+type Difference = NonNullable<NonNullable<Entry['meta']>['difference']>
+
 const GIVES_ERROR = ['run.failed', 'run.timed_out', 'step.failed']
 const GIVES_INPUT = ['run.created', 'child.started']
 
@@ -138,11 +140,19 @@ export function journalEntry(entry: Entry): JournalEntry {
 function payloadOf({ kind, payload, meta }: Entry): object {
   if (kind === 'run.cancelled')
     return { error: endError('cancelled', payload, meta?.reason ?? null) }
+  if (kind === 'run.diverged' && meta?.difference) {
+    const message = differenceText(meta.difference)
+    return { error: { name: 'PerdureError', message, code: 'DIVERGED' } }
+  }
   if (payload === null) return {}
   if (GIVES_INPUT.includes(kind)) return { input: decode(payload) }
   const childFailed = kind === 'child.ended' && (meta?.status ?? 'completed') !== 'completed'
   if (GIVES_ERROR.includes(kind) || childFailed) return { error: errorRecord(payload) }
   return { output: decode(payload) }
+}
+
+export function differenceText({ position, recorded, found }: Difference): string {
+  return `at question ${position} the history has ${recorded}, the code asks ${found}`
 }
 
 /** Whether any live worker could execute it: `live` as `name@version`. */

@@ -3,34 +3,61 @@
 import type { Made } from '../authoring/definition.js'
 import { checksSomething, parse } from '../authoring/schema.js'
 import type { Address } from '../kernel/api.js'
+import type { Client } from '../kernel/store.js'
 import { encode } from '../model/codec.js'
 import { didYouMean, runNotFound } from '../model/errors.js'
-import { type Core, messageIdOf, signalNameOf } from './core.js'
+import type { Stored } from '../model/run.js'
+import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
 
 export interface Mail {
   readonly to: Address
   /** The definition of the run, where the caller knows it. */
-  readonly made: Made | null
+  readonly target: Found | null
   readonly name: unknown
   readonly payload: unknown
   readonly id: unknown
+  /** A client inside a transaction of the caller. */
+  readonly within: Client | null
 }
 
 export async function sendSignal(core: Core, mail: Mail): Promise<void> {
+  const { to, within } = mail
+  const { operations } = core.kernel
   const name = signalNameOf(mail.name)
   const messageId = messageIdOf(mail.id)
-  const made = mail.made ?? (await definitionOf(core, mail.to, name))
-  if (made) warnIfUndeclared(core, made, name, mail.to)
+  const made = await (within
+    ? definitionWithin(core, mail, within)
+    : definitionFor(core, mail, name))
+  if (made) warnIfUndeclared(core, made, name, to)
+  const stored = await storedPayload(core, made, name, mail.payload)
+  if (within) await operations.signalWithin(within, to, name, stored, messageId)
+  else await core.kernel.signal(to, name, stored, messageId)
+}
+
+export async function storedPayload(
+  core: Core,
+  made: Made | null,
+  name: string,
+  payload: unknown,
+): Promise<Stored> {
   const schema = made && Object.hasOwn(made.signals, name) ? made.signals[name] : undefined
   const parsed = schema
-    ? await parse(schema, mail.payload, 'PAYLOAD_INVALID', `The payload of signal "${name}"`)
-    : mail.payload
-  const stored = encode(parsed, `the payload of signal "${name}"`, core.valueBytesMax)
-  await core.kernel.signal(mail.to, name, stored, messageId)
+    ? await parse(schema, payload, 'PAYLOAD_INVALID', `The payload of signal "${name}"`)
+    : payload
+  return encode(parsed, `the payload of signal "${name}"`, core.valueBytesMax)
+}
+
+/** The run may have been started in the same transaction: only that can see it. */
+async function definitionWithin(core: Core, mail: Mail, within: Client): Promise<Made | null> {
+  const { definition } = await core.kernel.operations.lookWithin(within, mail.to)
+  if (mail.target && mail.target.name !== definition) throw runNotFound(mail.to.id)
+  return mail.target?.made ?? core.definitions.get(definition) ?? null
 }
 
 /** Looks the run up only if one of our definitions has something to say about signals of that name. */
-async function definitionOf(core: Core, to: Address, name: string): Promise<Made | null> {
+async function definitionFor(core: Core, mail: Mail, name: string): Promise<Made | null> {
+  const { to, target } = mail
+  if (target?.made) return target.made
   const matters = [...core.definitions.values()].some(({ signals }) => {
     const schema = Object.hasOwn(signals, name) ? signals[name] : undefined
     return schema !== undefined && checksSomething(schema)

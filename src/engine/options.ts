@@ -6,7 +6,13 @@ import type { Log, PgClient } from '../authoring/types.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
 import { SCHEMA_NAME } from '../model/ids.js'
-import { CONCURRENCY, LEASE_MS, VALUE_BYTES_MAX } from '../model/limits.js'
+import {
+  CONCURRENCY,
+  LEASE_MS,
+  RETENTION_MIN_MS,
+  RETENTION_MS,
+  VALUE_BYTES_MAX,
+} from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
 
@@ -18,6 +24,7 @@ const OPTIONS = [
   'errors',
   'tx',
   'build',
+  'retention',
   'maxValueBytes',
   'allowEmbeddedInProduction',
   'log',
@@ -52,6 +59,8 @@ export interface Settings {
   readonly leaseMs: number
   readonly build: string
   readonly valueBytesMax: number
+  /** null: for ever. */
+  readonly retentionMs: number | null
   readonly production: boolean
   readonly allowEmbeddedInProduction: boolean
   /** null: the engine's own. */
@@ -74,6 +83,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     ...readWorker(given.worker),
     build: readBuild(given.build, definitions, env),
     valueBytesMax: readBytes(given.maxValueBytes),
+    retentionMs: readRetention(given.retention),
     production: env.NODE_ENV === 'production',
     allowEmbeddedInProduction: readFlag(given, 'allowEmbeddedInProduction'),
     log: readLog(given.log),
@@ -213,6 +223,14 @@ function readBytes(bytes: unknown): number {
     return Number(bytes)
   }
   throw optionInvalid('maxValueBytes', WHERE, bytes, 'a whole number from 1024 to 268435456')
+}
+
+function readRetention(retention: unknown): number | null {
+  if (retention === undefined) return RETENTION_MS
+  if (retention === false) return null
+  const ms = durationMs(retention as Duration)
+  if (ms >= RETENTION_MIN_MS) return ms
+  throw optionInvalid('retention', WHERE, retention, "false, or at least '1min'")
 }
 
 function readFlag(given: Given, option: string): boolean {

@@ -165,11 +165,17 @@ export function history(
   const usual = { limit: 100, order: 'oldest', cursor: /^\d{1,9}$/ } as const
   const { limit, after, newestFirst } = readPage(given, 'engine.history', usual)
   let uid: Uid | null = null
+  /** Deleted between two pages: rather an error than half a history. */
+  const stillThere = async (): Promise<void> => {
+    const view = await viewOf(core, workspace ?? DEFAULT_WORKSPACE, id)
+    if (view.uid !== uid) throw runNotFound(view.id)
+  }
   return paged(after, async (cursor) => {
     beforeRead(core)
     uid ??= (await viewOf(core, workspace ?? DEFAULT_WORKSPACE, id)).uid
     const page = { after: cursor === null ? null : Number(cursor), limit: limit + 1, newestFirst }
     const entries = await core.kernel.read.history(uid, page)
+    if (cursor !== null && entries.length === 0) await stillThere()
     return pageOf(entries, limit, journalEntry, (entry) => String(entry.seq))
   })
 }

@@ -2,14 +2,24 @@
 
 import { type Made, refuseOptionsAsInput } from '../authoring/definition.js'
 import { parse } from '../authoring/schema.js'
-import type { StartRequest } from '../kernel/api.js'
+import type { FirstMessage, StartRequest } from '../kernel/api.js'
+import type { Client } from '../kernel/store.js'
 import { encode } from '../model/codec.js'
 import { checkOptions, optionInvalid } from '../model/errors.js'
+import type { RunId } from '../model/ids.js'
 import type { Stored } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
-import { type Core, type Found, runIdOf, workspaceOf } from './core.js'
+import { type Core, type Found, messageIdOf, runIdOf, signalNameOf, workspaceOf } from './core.js'
+import { storedPayload } from './messages.js'
+import { optionsObject } from './paged.js'
 
 const OPTIONS = ['id', 'workspace', 'tags', 'delay', 'timeout', 'priority']
+/** What each call takes beside them. */
+const MORE: Readonly<Record<string, readonly string[]>> = {
+  start: ['message', 'transaction'],
+  startMany: ['message'],
+  run: ['message', 'stateless'],
+}
 const PRIORITY_DEFAULT = 5
 
 type Given = Readonly<Record<string, unknown>>
@@ -29,7 +39,7 @@ export async function startRequest(core: Core, start: StartCall): Promise<StartR
   if (typeof given !== 'object' || given === null) {
     throw optionInvalid('options', where, given, 'an object')
   }
-  checkOptions(given, where, start.call === 'run' ? [...OPTIONS, 'stateless'] : OPTIONS)
+  checkOptions(given, where, [...OPTIONS, ...(MORE[start.call] ?? [])])
   const options = given as Given
   if (target.made) {
     const before = `engine.${start.call}(…`
@@ -48,7 +58,39 @@ export async function startRequest(core: Core, start: StartCall): Promise<StartR
   }
 }
 
-async function storedInput(core: Core, target: Found, input: unknown): Promise<Stored> {
+/** The first message of a start. Its payload passes the schema of its signal here. */
+export async function firstMessage(core: Core, start: StartCall): Promise<FirstMessage | null> {
+  const { message } = (start.options ?? {}) as Given
+  if (message === undefined) return null
+  const where = `message of engine.${start.call}("${start.target.name}")`
+  const { name: given, payload, id } = optionsObject(message, where, ['name', 'payload', 'id'])
+  const name = signalNameOf(given)
+  const stored = await storedPayload(core, start.target.made, name, payload)
+  return { name, payload: stored, id: messageIdOf(id) }
+}
+
+export interface Prepared {
+  readonly request: StartRequest
+  readonly message: FirstMessage | null
+}
+
+export async function prepareStart(core: Core, start: StartCall): Promise<Prepared> {
+  return { request: await startRequest(core, start), message: await firstMessage(core, start) }
+}
+
+/** The group commit takes plain starts; the others go alone. */
+export function startPrepared(
+  core: Core,
+  { request, message }: Prepared,
+  within: Client | null = null,
+): Promise<{ readonly id: RunId }> {
+  const { kernel } = core
+  return message === null && within === null
+    ? kernel.start(request)
+    : kernel.operations.start(request, message, within)
+}
+
+export async function storedInput(core: Core, target: Found, input: unknown): Promise<Stored> {
   const what = `The input of ${target.made?.kind ?? 'workflow'} "${target.name}"`
   const schema = target.made?.input ?? null
   const parsed = schema === null ? input : await parse(schema, input, 'INPUT_INVALID', what)

@@ -1,12 +1,12 @@
 // A stateless run: a kernel of its own on a store in memory, gone when the run has ended. Nothing is written.
 
-import type { Kernel, KernelEvent, StartRequest } from '../kernel/api.js'
+import type { FirstMessage, Kernel, KernelEvent, StartRequest } from '../kernel/api.js'
 import { notHere } from './errors.js'
 import { outcomeOf } from './info.js'
 import type { Outcome } from './types.js'
 
 export interface Stateless {
-  run(request: StartRequest): Promise<Outcome>
+  run(request: StartRequest, message: FirstMessage | null): Promise<Outcome>
   close(): Promise<void>
 }
 
@@ -20,11 +20,11 @@ export interface MemoryKernel {
 export function makeStateless(open: () => Promise<MemoryKernel>): Stateless {
   const opened = new Set<MemoryKernel>()
   return {
-    async run(request) {
+    async run(request, message) {
       const memory = await open()
       opened.add(memory)
       try {
-        return await runOnce(memory, request)
+        return await runOnce(memory, request, message)
       } finally {
         opened.delete(memory)
         await memory.close()
@@ -36,7 +36,11 @@ export function makeStateless(open: () => Promise<MemoryKernel>): Stateless {
   }
 }
 
-async function runOnce(memory: MemoryKernel, request: StartRequest): Promise<Outcome> {
+async function runOnce(
+  memory: MemoryKernel,
+  request: StartRequest,
+  message: FirstMessage | null,
+): Promise<Outcome> {
   const { kernel } = memory
   const waits = new AbortController()
   const stop = kernel.on((event) => {
@@ -45,7 +49,9 @@ async function runOnce(memory: MemoryKernel, request: StartRequest): Promise<Out
   let id = request.id ?? ''
   try {
     if (!memory.has(request.definition)) throw notHere(request.definition)
-    const started = await kernel.start(request)
+    const started = await (message
+      ? kernel.operations.start(request, message, null)
+      : kernel.start(request))
     id = started.id
     const to = { workspace: request.workspace, id: started.id }
     return outcomeOf(await kernel.result(to, waits.signal))

@@ -5,6 +5,7 @@ import type {
   Definition,
   Dict,
   ErrorClass,
+  InputNotDeclared,
   Instant,
   Key,
   Log,
@@ -87,10 +88,13 @@ export interface RunHandle<T extends Types = Types> {
   /** Mail: stored, kept until the run takes it. */
   signal<K extends Key<T>>(
     name: K,
-    ...args: Args<T['sends'][K], Opt<{ id: string }>>
+    ...args: Args<T['sends'][K], Opt<{ id: string; transaction: PgClient }>>
   ): Promise<void>
   cancel(reason?: string): Promise<void>
   retry(): Promise<void>
+  /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
+  pause(): Promise<void>
+  resume(): Promise<void>
 }
 
 export type JournalEntry = Readonly<{
@@ -123,7 +127,7 @@ export type Explanation = Readonly<{
 
 // ── engine ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type StartOptions = Opt<{
+export type StartOptions<T extends Types = Types> = Opt<{
   /** Also the idempotency key: the same id gives the same run; with another input or definition: ID_TAKEN. */
   id: string
   workspace: string
@@ -132,7 +136,14 @@ export type StartOptions = Opt<{
   timeout: Duration
   /** 0–9, higher first, default 5. */
   priority: number
+  /** A first signal in the same commit; also delivered when the run exists already. */
+  message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
 }>
+/** What a caller passes as input; nothing to a definition that declares none. */
+type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I
+export type StartItem<T extends Types = Types> = Readonly<
+  undefined extends Given<T['input']> ? { input?: Given<T['input']> } : { input: Given<T['input']> }
+> & { readonly options?: StartOptions<T> | undefined }
 /** `id` of the message: the second one with the same id changes nothing. */
 export type MessageOptions = Opt<{ id: string; workspace: string }>
 export type PageOptions = Opt<{ limit: number; after: string; order: 'newest' | 'oldest' }>
@@ -172,16 +183,32 @@ export interface EngineEvents {
 export interface Client<W = unknown> {
   start<D extends Target<W>>(
     target: D,
-    ...args: Args<TypesOf<D, W>['input'], StartOptions>
+    ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & { transaction?: undefined }>
   ): Promise<RunHandle<TypesOf<D, W>>>
+  /** In the caller's transaction there is nothing to await before COMMIT: only the id comes back. */
+  start<D extends Target<W>>(
+    target: D,
+    input: Given<TypesOf<D, W>['input']>,
+    options: StartOptions<TypesOf<D, W>> & { transaction: PgClient },
+  ): Promise<{ readonly id: string }>
+  /** Thousands of starts in one call; the handles are in the order of the items. */
+  startMany<D extends Target<W>>(
+    target: D,
+    items: readonly StartItem<TypesOf<D, W>>[],
+  ): Promise<RunHandle<TypesOf<D, W>>[]>
   /** Start and wait for the end; does not throw, look at `status`. `stateless`: in memory, writes nothing. */
   run<D extends Target<W>>(
     target: D,
-    ...args: Args<TypesOf<D, W>['input'], StartOptions & Opt<{ stateless: boolean }>>
+    ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & Opt<{ stateless: boolean }>>
   ): Promise<Outcome<TypesOf<D, W>['output']>>
   /** The typed handle of a run, by its id. Asks nothing of the database. */
   handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
-  signal(runId: string, name: string, payload?: unknown, options?: MessageOptions): Promise<void>
+  signal(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+  ): Promise<void>
   /** `force` ends a run without undoing anything, also one whose undos cannot run. */
   cancel(
     runId: string,
@@ -189,6 +216,23 @@ export interface Client<W = unknown> {
     options?: MessageOptions & Opt<{ force: boolean }>,
   ): Promise<void>
   retry(runId: string, options?: Opt<{ expectedAttempt: number; workspace: string }>): Promise<void>
+  /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
+  pause(runId: string): Promise<void>
+  resume(runId: string): Promise<void>
+  /**
+   * A new run that goes on from a point of another, which is not touched. `from`: before the step of that name, or behind the
+   * entry of that number; left out: from the beginning. `outputs` replaces recorded results, by the names of their steps.
+   */
+  fork(
+    runId: string,
+    options?: Opt<{
+      from: string | number
+      input: unknown
+      outputs: Dict<unknown>
+      id: string
+      workspace: string
+    }>,
+  ): Promise<RunHandle>
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
@@ -205,6 +249,8 @@ export interface Client<W = unknown> {
 }
 
 export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
+  /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
+  transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */
@@ -227,6 +273,8 @@ export type EngineOptions<W> = Opt<{
   tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */
   build: string
+  /** How long finished runs are kept; false: for ever. Default '30 days'. */
+  retention: Duration | false
   maxValueBytes: number
   allowEmbeddedInProduction: boolean
   log: Log

@@ -18,14 +18,15 @@ export class Adoption {
     this.adopted = adopted
   }
 
-  /** What the database says is ours. Runs that are here hear of messages they have missed. */
+  /** What the database says is ours. Runs that are here hear what they have missed. */
   reconcile(owned: readonly Owned[], mayAdopt: boolean): void {
     const strangers = new Map<Uid, Claimed>()
-    for (const { uid, epoch, inbox, row } of owned) {
+    for (const { uid, epoch, inbox, stop, row } of owned) {
       const frame = this.frames.active.get(uid)
       if (frame) {
-        const behind = frame.active && frame.epoch === epoch && inbox > frame.mail.seen
-        if (behind) this.executor.loadMail(frame)
+        if (!frame.active || frame.epoch !== epoch) continue
+        if (inbox > frame.mail.seen) this.executor.loadMail(frame)
+        if (stop === 'pause') frame.handOver('pause')
         continue
       }
       if (this.frames.loading.has(uid)) continue

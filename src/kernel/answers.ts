@@ -118,3 +118,12 @@ export function answerAsk(ask: Ask, entry: NewEntry): void {
     }
   }
 }
+
+/** Not the last attempt: the question stays open, and goes on when this is stored. */
+export function triedAgain({ ask, attempt, meta }: Outcome, seq: number): void {
+  if (ask.kind !== 'step' && ask.kind !== 'child') return
+  ask.attempts = attempt
+  ask.retryAt = meta?.retryAt ?? null
+  ask.afterSeq = seq
+  if (ask.kind === 'child') ask.uid = null
+}

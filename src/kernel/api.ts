@@ -2,12 +2,15 @@
 
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Program } from '../model/program.js'
-import type { Entry, Instant, Stored, StoredReason } from '../model/run.js'
+import type { Entry, Instant, Status, Stored, StoredReason } from '../model/run.js'
 import type { ExecuteStep } from './attempt.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
+import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
-import type { RunReader, Settled, Store } from './store.js'
+import type { Client, RunReader, Settled, Store } from './store.js'
+
+export type { ForkOrder }
 
 export interface KernelOptions {
   readonly store: Store
@@ -71,6 +74,7 @@ export interface Kernel {
   retry(to: Address, expectedAttempt: number | null): Promise<void>
   /** Waits for the end. Rejects with the signal's reason when it aborts first. Throws RUN_NOT_FOUND. */
   result(to: Address, signal: AbortSignal | null): Promise<Settled>
+  readonly operations: OperatingKernel
   /** After commit only; at least once somewhere, also across a crash. */
   on(listener: (event: KernelEvent) => unknown): () => void
   readonly read: RunReader
@@ -78,6 +82,45 @@ export interface Kernel {
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
   close(): Promise<void>
+}
+
+export interface FirstMessage {
+  readonly name: string
+  readonly payload: Stored | null
+  readonly id: MessageId | null
+}
+
+/** What people and their own transactions do to runs. `within`: a client inside a transaction of the caller. */
+export interface OperatingKernel {
+  /**
+   * Past the group commit. The first message goes with it in one commit, also to a run that is there already. `within`: it
+   * happens when the transaction commits, and never if it does not.
+   */
+  start(
+    request: StartRequest,
+    message: FirstMessage | null,
+    within: Client | null,
+  ): Promise<{ readonly uid: Uid; readonly id: RunId }>
+  /** Throws RUN_NOT_FOUND, RUN_FINISHED, TRANSACTION_INVALID. */
+  lookWithin(
+    within: Client,
+    to: Address,
+  ): Promise<{ readonly definition: string; readonly status: Status }>
+  /** Is in the mailbox soon after the transaction has committed. */
+  signalWithin(
+    within: Client,
+    to: Address,
+    name: string,
+    payload: Stored | null,
+    messageId: MessageId | null,
+  ): Promise<void>
+  /** What `work` writes through its client commits when it resolves and is rolled back when it rejects. */
+  transaction<T>(work: (client: Client) => Promise<T>): Promise<T>
+  /** Resolves when it is stored. What runs may finish. Throws RUN_NOT_FOUND, RUN_FINISHED. */
+  pause(to: Address): Promise<void>
+  resume(to: Address): Promise<void>
+  /** A new run that goes on from a point of another. Throws RUN_NOT_FOUND, ID_TAKEN, OPTION_INVALID. */
+  fork(to: Address, order: ForkOrder): Promise<{ readonly id: RunId; readonly definition: string }>
 }
 
 export type KernelEvent = {

@@ -17,6 +17,7 @@ import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
 import type { Instant, NewEntry, NewMessage } from '../model/run.js'
 import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
+import { Operations } from './operations.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import type {
@@ -41,6 +42,7 @@ export async function createKernel(options: KernelOptions): Promise<KernelHost> 
 export class KernelHost implements Kernel {
   readonly host: WorkerHost
   readonly read: RunReader
+  readonly operations: Operations
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -50,6 +52,7 @@ export class KernelHost implements Kernel {
     this.store = options.store
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
+    this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 
   async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {

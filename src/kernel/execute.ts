@@ -167,6 +167,7 @@ export class Executor {
       ...claimed,
       input: created.payload ?? '',
       order: created.meta?.order ?? null,
+      seed: created.meta?.seed ?? claimed.uid,
     }
     const suspect = claimed.crashes >= CRASHES_SUSPECT
     if (suspect) counters['run.suspect'] += 1
@@ -177,6 +178,7 @@ export class Executor {
     frame.mail.put(loaded.messages)
     for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
     this.frames.add(frame)
+    if (created.meta?.bornWith === seq) this.events.entries(facts, [created], 0)
     const cause = this.endsWithoutCode(claimed, frame)
     if (cause) return frame.endWithoutCode(cause)
     if (!program) return frame.handOver()

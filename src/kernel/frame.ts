@@ -9,24 +9,25 @@
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
 
-import { diverged, leaseLost, runFinished } from '../model/errors.js'
+import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
 import type { Entry, Instant, Message, NewEntry, RunFacts, Stop } from '../model/run.js'
 import { Alarm } from './alarm.js'
-import { askEntry, recordOutcome, stepOutcome } from './answers.js'
+import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, Conversation, type Withdrawn } from './conversation.js'
 import type { Difference } from './divergence.js'
 import type { End, EndFact, StopCause } from './ending.js'
 import { endFact, endMessages, endOf, withUndos } from './ending.js'
-import type { HeldRun, HolderDeps, StoredRun } from './held-run.js'
+import type { HandingOver, HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
 import { Questions } from './questions.js'
 import type { Stopped } from './replay.js'
+import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
 import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
@@ -55,8 +56,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   readonly scribe: Scribe
   readonly ready: Outcome[] = []
   private lookAgain = true
-  /** The owner is closing: nothing new starts. */
-  handingOver = false
+  /** The owner is closing: nothing new starts. The run is to rest: it does not end either. */
+  handingOver: HandingOver | null = null
   private stopping: Stopping | null = null
   end: EndFact | null = null
   difference: Difference | null = null
@@ -88,6 +89,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   resume(epoch: number): void {
     this.state = 'active'
     this.epoch = epoch
+    this.handingOver = null
     this.lookAgainNow()
   }
 
@@ -173,10 +175,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   diverged(difference: Difference): void {
-    this.deps.counters['run.diverged'] += 1
     this.difference = difference
-    const error = diverged(this.run.id, this.run.definition, difference)
-    this.deps.ports.log.error(error.message, { hint: error.hint })
+    this.scribe.diverged(difference)
     this.deps.submit(this.run.uid)
   }
 
@@ -186,6 +186,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
+    if (!this.stopping && isToRest(this)) return rest(this)
     this.stopping ??= stoppingOf(this)
     if (this.stopping) return this.stopping.pump()
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -208,18 +209,13 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     return outcome
   }
 
-  private deliver(outcome: Outcome): void {
+  deliver(outcome: Outcome): void {
     const { ask } = outcome
     if (outcome.transaction && this.inFlight) return void this.ready.unshift(outcome)
     if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
     const entry = this.record(outcome)
     if (outcome.final) return this.answer(ask, entry)
-    if (ask.kind === 'step' || ask.kind === 'child') {
-      ask.attempts = outcome.attempt
-      ask.retryAt = outcome.meta?.retryAt ?? null
-      ask.afterSeq = this.out.lastSeq
-      if (ask.kind === 'child') ask.uid = null
-    }
+    triedAgain(outcome, this.out.lastSeq)
     this.pump()
   }
 
@@ -308,9 +304,9 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     for (const { transaction } of this.ready.splice(0)) if (transaction) rollBack(transaction)
   }
 
-  /** The owner is closing: nothing new starts, and the run is given back when nothing runs. */
-  handOver(): void {
-    this.handingOver = true
+  /** Nothing new starts, and the run is given back when nothing runs. */
+  handOver(why: HandingOver = 'close'): void {
+    if (this.handingOver !== 'anew') this.handingOver = why
     this.deps.submit(this.run.uid)
   }
 
@@ -362,13 +358,13 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const sent = this.inFlight
     if (!sent || this.state === 'gone') return
     this.inFlight = null
-    if (answer.kind === 'done') return this.stored(sent.delta, answer.inbox)
+    if (answer.kind === 'done') return this.stored(sent.delta, answer)
     if (answer.kind === 'stopping' && this.end) {
       // The step did run: its outcome is kept, the end is not. The cancel itself is in the mailbox.
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stopping = null
-      return this.deps.load(this.run.uid)
+      return answer.stop === 'pause' ? this.handOver('anew') : this.deps.load(this.run.uid)
     }
     this.lose()
     this.deps.lost(this.run.uid, answer.kind === 'early')
@@ -383,7 +379,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.finish({ kind: 'failed', failure })
   }
 
-  private stored(delta: TurnDelta, inbox: number): void {
+  private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {
     const { next } = delta
     this.out.stored(delta.entries)
     this.body.undos.stored(delta.undoOpen)
@@ -393,6 +389,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     }
     this.deps.committed(delta)
     if (next.kind !== 'go') return
+    if (stop === 'pause') this.handOver('pause')
     if (inbox > this.mail.seen) this.deps.load(this.run.uid)
     if (this.end) this.deps.submit(this.run.uid)
     this.pump()

@@ -27,6 +27,9 @@ export interface StoredRun {
   readonly suspect: boolean
 }
 
+/** `close`: the owner is closing. `pause`: the run is to rest. `anew`: its end was taken back, so it begins from its journal. */
+export type HandingOver = 'close' | 'pause' | 'anew'
+
 export interface HeldRun {
   readonly deps: HolderDeps
   readonly run: RunFacts
@@ -38,7 +41,7 @@ export interface HeldRun {
   readonly body: Conversation
   readonly questions: Questions
   readonly difference: Difference | null
-  readonly handingOver: boolean
+  readonly handingOver: HandingOver | null
   /** The stop of the row that this run is obeying. */
   readonly stopSeen: Stop | null
   inFlight: { readonly delta: TurnDelta; readonly parts: Parts } | null

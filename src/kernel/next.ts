@@ -24,7 +24,7 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
     const ignoresStop = deps.defects.has('end-ignores-stop')
     return { kind: 'end', status, stopSeen: ignoresStop ? 'cancel' : stopSeen }
   }
-  if (frame.parkable()) {
+  if (frame.handingOver !== 'anew' && frame.parkable()) {
     const reason = questions.reason()
     const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
     const stopSeen = frame.stopSeen

@@ -1,11 +1,12 @@
 // Scribe: writes down what a run has been asked, what it was answered, and that it goes on too long.
 
-import { historyTooLong } from '../model/errors.js'
+import { diverged, historyTooLong } from '../model/errors.js'
 import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
 import type { NewEntry } from '../model/run.js'
 import { askEntry, outcomeEntry } from './answers.js'
 import type { Ask, ChildAsk } from './asks.js'
 import { asFailure } from './conversation.js'
+import type { Difference } from './divergence.js'
 import type { HeldRun } from './held-run.js'
 import type { Outcome } from './look.js'
 
@@ -22,6 +23,16 @@ export class Scribe {
     if (seq === ENTRIES_WARN)
       deps.ports.log.warn(`Run ${run.id} has ${seq} entries in its journal.`)
     if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })
+  }
+
+  /** The code asks something else than the history has: told at once, and kept for people. */
+  diverged(difference: Difference): void {
+    const { run, deps } = this.frame
+    const error = diverged(run.id, run.definition, difference)
+    deps.counters['run.diverged'] += 1
+    deps.ports.log.error(error.message, { hint: error.hint })
+    const base = { name: '', occurrence: 0, attempt: 0, payload: null }
+    this.append({ ...base, kind: 'run.diverged', at: this.frame.clock(), meta: { difference } })
   }
 
   /** A child is created by the commit that writes down that it was asked for. */

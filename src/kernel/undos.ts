@@ -30,7 +30,8 @@ export class Undos {
     if (ask.kind !== 'step' && ask.kind !== 'child') return
     if (ask.kind === 'step' && ask.undoes && entry.kind === 'undo.completed') {
       ask.undoes.isDone = true
-    } else if (ask.order.undo && isSuccess(entry)) this.all.push(undoableOf(ask, entry))
+    } else if (ask.order.undo && isSuccess(entry) && !entry.meta?.inherited)
+      this.all.push(undoableOf(ask, entry))
   }
 
   /** Those inside `scope` that are not inside `except`, newest first. */

@@ -5,11 +5,12 @@ import { encodeError } from '../model/error-record.js'
 import { databaseRefused, leaseLost } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
-import { type ChildOrder, Failure, type Program } from '../model/program.js'
-import { isFinal, type RunFacts } from '../model/run.js'
+import { Failure, type Program } from '../model/program.js'
+import { isFinal } from '../model/run.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
+import { childRun } from './child-run.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
@@ -20,10 +21,11 @@ import { Frames } from './frames.js'
 import { Grants } from './grants.js'
 import type { HolderDeps } from './held-run.js'
 import { Lease } from './lease.js'
+import { Letters } from './letters.js'
 import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
 import { Results } from './result.js'
-import type { Answer, Committed, Delta, NewRun, TurnDelta, Worker } from './store.js'
+import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
 import { Uids } from './uids.js'
 import { createdEntry, type WakeDeps, wake } from './wake.js'
 
@@ -40,6 +42,7 @@ export class WorkerHost {
   readonly results: Results
   readonly committer: Committer
   readonly lease: Lease
+  readonly letters: Letters
   private readonly claimer: Claimer
   private readonly executor: Executor
   private readonly grants: Grants
@@ -68,6 +71,7 @@ export class WorkerHost {
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
+    this.letters = new Letters(store, ports.log, (...sent) => this.committer.send(...sent))
     this.adoption = new Adoption(frames, this.executor, () => {
       this.counters['worker.adopted'] += 1
     })
@@ -110,6 +114,11 @@ export class WorkerHost {
   madeDue(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
+  }
+
+  /** Its row says that it is to rest. */
+  paused(uid: Uid): void {
+    this.frames.active.get(uid)?.handOver('pause')
   }
 
   isNear(workspace: string, id: RunId): boolean {
@@ -189,6 +198,7 @@ export class WorkerHost {
   private upkeep(): void {
     if (this.closing) return
     void this.events.flush()
+    if (this.options.worker) void this.letters.carry()
     this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
   }
 
@@ -306,7 +316,7 @@ export class WorkerHost {
       now: () => this.anchor.now(),
       mayStart: () => this.lease.certain,
       newUid: () => this.newUid(),
-      childRun: (run, uid, order) => this.childRun(run, uid, order),
+      childRun: (run, uid, order) => childRun(run, uid, order, this.versionOf(order.definition)),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       stepStarted: () => this.longSteps.started(),
       submit: (uid) => {
@@ -329,15 +339,6 @@ export class WorkerHost {
           },
         ),
     }
-  }
-
-  private childRun(parent: RunFacts, uid: Uid, order: ChildOrder): NewRun {
-    const { workspace, tags, uid: parentUid, id } = parent
-    const { definition, input, timeoutMs } = order
-    const version = order.version ?? this.versionOf(definition)
-    const names = { uid, id: uid as string as RunId, workspace, definition, version, tags }
-    const times = { priority: 5, delayMs: 0, timeoutMs }
-    return { ...names, ...times, input, order: order.order, parent: { uid: parentUid, id } }
   }
 
   private turnCommitted({ fence, entries, next }: TurnDelta): void {

@@ -4,6 +4,7 @@ import { PerdureError } from './error.js'
 
 export * from './error.js'
 export * from './errors-run.js'
+export * from './operating-errors.js'
 
 /** A value in a message: short, and never more than one line. */
 export function shown(value: unknown): string {

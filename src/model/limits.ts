@@ -66,5 +66,12 @@ export const CONNECT_MS = 10_000
 export const TRANSACTION_MS = 5_000
 export const TRANSACTION_MAX_MS = 60_000
 
+/** Finished runs are kept so long. */
+export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
+/** The least that can be asked for: whoever waits for an end must be able to hear of it. */
+export const RETENTION_MIN_MS = 60_000
+/** From the end of one look for old runs to the next. */
+export const RETENTION_EVERY_MS = 60_000
+
 /** The longest delay a Node timer can hold; a longer one fires at once. */
 export const TIMER_MAX_MS = 2 ** 31 - 1

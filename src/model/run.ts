@@ -39,6 +39,7 @@ export type EntryKind =
   | 'run.timed_out'
   | 'run.reopened'
   | 'run.stopping'
+  | 'run.diverged'
   | 'step.asked'
   | 'step.completed'
   | 'step.failed'
@@ -60,6 +61,11 @@ export type EntryKind =
 export interface EntryMeta {
   /** run.created: how a task's one step is to be tried, given at the call. */
   readonly order?: TaskOrder
+  /** run.created: stored past the committer with so many entries; who executes it first tells of it. */
+  readonly bornWith?: number
+  /** run.created of a fork: the run it was made of, and the first of all, whose random numbers it repeats. */
+  readonly forkOf?: Uid
+  readonly seed?: Uid
   /** step.asked: `inline` or `transaction`; child.started: the definition. Part of the divergence check. */
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
@@ -81,10 +87,18 @@ export interface EntryMeta {
   /** run.failed, run.reopened: the question whose failure it was. */
   readonly name?: string
   readonly occurrence?: number
+  /** run.diverged: what the history has and what the code asks now, at which question. */
+  readonly difference?: {
+    readonly position: number
+    readonly recorded: string
+    readonly found: string
+  }
   /** run.cancelled, run.stopping: why. run.failed: the crashes that led to it. */
   readonly reason?: string
   /** step.completed, child.ended: it can be undone. */
   readonly undoable?: boolean
+  /** step.completed, child.ended of a fork: done by another run, whose it is to undo. */
+  readonly inherited?: boolean
   /** round.ended: it was the last. */
   readonly done?: boolean
   /** run.stopping: what stops it. */
@@ -161,6 +175,8 @@ export interface RunFacts {
   readonly version: string | null
   readonly input: Stored
   readonly order: TaskOrder | null
+  /** Of its random numbers; absent: the uid. */
+  readonly seed?: Uid
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null

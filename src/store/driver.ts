@@ -31,6 +31,8 @@ export interface DriverTransaction {
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
   commit(): Promise<void>
   rollback(): Promise<void>
+  /** Runs user code so that the driver knows of it: where there is one connection, its reads go through here. */
+  inside?<T>(work: () => T): T
 }
 
 /** A database error with its SQLSTATE; `connection` when the connection itself is gone or refused (08, 57P, 53, 25006). */

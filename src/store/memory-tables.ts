@@ -12,7 +12,7 @@ import type {
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
-import type { Instant, NewEntry } from '../model/run.js'
+import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
@@ -59,7 +59,7 @@ export class MemoryTables {
   readonly now: () => Instant
   protected feed: { readonly id: number; worker: WorkerId; readonly spans: readonly Span[] }[] = []
   protected readonly defects: ReadonlySet<MemoryDefect>
-  private readonly byId = new Map<string, Uid>()
+  readonly byId = new Map<string, Uid>()
   private readonly mailboxMax: number
   private feedIds = 0
 
@@ -94,7 +94,7 @@ export class MemoryTables {
     const telling = turns.filter((turn) => turn.messages.length > 0 && this.turn(turn, batch))
     for (const child of telling.flatMap((turn) => turn.starts)) this.start(child, batch)
 
-    const letters = this.letters(messages, telling)
+    const letters = this.mail(messages, telling)
     const { fates, claimed } = deliver(letters, {
       by,
       now,
@@ -120,10 +120,7 @@ export class MemoryTables {
   }
 
   /** Callers' messages, then those of the turns that were applied. */
-  private letters(
-    messages: readonly MessageDelta[],
-    turns: readonly TurnDelta[],
-  ): readonly Letter[] {
+  private mail(messages: readonly MessageDelta[], turns: readonly TurnDelta[]): readonly Letter[] {
     const callers = messages.map(({ to, message, claim }) => {
       return { row: this.find(to.workspace, to.id), message, claim, isCallers: true }
     })
@@ -150,17 +147,21 @@ export class MemoryTables {
     return { ...done(run.uid), repeated }
   }
 
-  private insert({ run, claim }: StartDelta, { by, now, spans }: Batch): void {
+  protected insert(
+    { run, claim }: StartDelta,
+    { by, now, spans }: Pick<Batch, 'now' | 'spans'> & { readonly by: Worker | null },
+    created: EntryMeta | null = run.order ? { order: run.order } : null,
+  ): MemoryRun {
     const dueAt = now + run.delayMs
     const row: MemoryRun = {
       uid: run.uid,
       run,
-      version: run.version ?? (claim ? versionFor(by, run.definition) : null),
+      version: run.version ?? (claim && by ? versionFor(by, run.definition) : null),
       status: claim ? 'running' : 'pending',
       reason: null,
       stop: null,
       undoOpen: 0,
-      owner: claim ? by.id : null,
+      owner: claim && by ? by.id : null,
       dueAt: claim ? null : dueAt,
       epoch: claim ? 1 : 0,
       attempt: 1,
@@ -176,12 +177,12 @@ export class MemoryTables {
       journal: [],
       messages: [],
     }
-    const meta = run.order ? { order: run.order } : null
     const entry = { kind: 'run.created', name: '', occurrence: 0, attempt: 0 } as const
-    this.append(row, { ...entry, at: now, meta, payload: run.input })
+    this.append(row, { ...entry, at: now, meta: created, payload: run.input })
     this.runs.set(run.uid, row)
     this.byId.set(idKey(run.workspace, run.id), run.uid)
     spans.push([run.uid, 1, 1])
+    return row
   }
 
   // ── turns ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,15 +17,16 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
+import { MemoryOperating } from './memory-operating.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, own, release } from './memory-run.js'
-import { type MemoryStoreOptions, MemoryTables } from './memory-tables.js'
+import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryTables implements Store {
+export class MemoryStore extends MemoryOperating implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []

@@ -8,6 +8,7 @@ import type {
   FeedEntry,
   Fence,
   Loaded,
+  OperatingStore,
   Owned,
   RunReader,
   Settled,
@@ -22,6 +23,7 @@ import { commitBatch } from './commit.js'
 import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { checkSchemaName, migrate } from './migrate.js'
+import { sqlOperating } from './operating.js'
 import { claimedOf } from './pack-commit.js'
 import { definitionsText, entryOf, sqlReader } from './reader.js'
 import { type Sql, sqlOf } from './sql.js'
@@ -69,10 +71,11 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   await checkServer(driver, sql, schema, options.connectMs ?? CONNECT_MS)
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
-  return new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
+  const store = new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
+  return Object.assign(store, sqlOperating(driver, sql))
 }
 
-class SqlStore implements Store {
+class SqlStore implements Omit<Store, keyof OperatingStore> {
   readonly isSingle: boolean
   readonly read: RunReader
   private readonly driver: Driver

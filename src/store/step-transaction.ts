@@ -64,7 +64,7 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
 
 const BUSY = [{ kind: 'busy' }] as const
 
-async function transactionId(transaction: DriverTransaction, sql: Sql): Promise<string> {
+export async function transactionId(transaction: DriverTransaction, sql: Sql): Promise<string> {
   try {
     const { rows } = await transaction.query(sql.transaction)
     return String(rows[0]?.xact)
@@ -75,7 +75,7 @@ async function transactionId(transaction: DriverTransaction, sql: Sql): Promise<
 }
 
 /** The user's transaction throws what their client throws. */
-function asDriverError(error: unknown): unknown {
+export function asDriverError(error: unknown): unknown {
   const code = (error as { code?: unknown } | null)?.code
   if (error instanceof DriverError || !(error instanceof Error) || typeof code !== 'string') {
     return error
@@ -84,17 +84,17 @@ function asDriverError(error: unknown): unknown {
 }
 
 /** PD001: ended by a statement of the user. 25P02: one of their statements failed and they went on. */
-function invalidTransaction(error: unknown): PerdureError | null {
+export function invalidTransaction(error: unknown, whose = 'this step'): PerdureError | null {
   if (!(error instanceof DriverError)) return null
   const ended = error.sqlState === 'PD001'
   if (!ended && error.sqlState !== '25P02') return null
   const message = ended
-    ? 'The transaction of this step was ended by a statement of its own (commit or rollback).'
-    : 'A statement in the transaction of this step had failed, so it cannot be committed.'
+    ? `The transaction of ${whose} was ended by a statement of its own (commit or rollback).`
+    : `A statement in the transaction of ${whose} had failed, so it cannot be committed.`
   return new PerdureError('TRANSACTION_INVALID', message, {
     hint: ended
       ? 'leave commit and rollback to the engine: return to commit, throw to roll back'
-      : 'let the error of the statement leave the step, or use a savepoint around it',
+      : 'let the error of the statement leave the function, or use a savepoint around it',
     cause: error,
   })
 }

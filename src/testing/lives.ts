@@ -1,7 +1,14 @@
 // The kernel of a test engine: one life after the other on the same database. Callers outlive a crash, as clients in
 // another process would: what they have asked is asked again of the next life, under the same id.
 
-import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from '../kernel/api.js'
+import type {
+  Address,
+  Kernel,
+  KernelEvent,
+  KernelOptions,
+  OperatingKernel,
+  StartRequest,
+} from '../kernel/api.js'
 import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
@@ -158,9 +165,28 @@ export class Lives implements Kernel {
     return this.ask((kernel) => kernel.signal(to, name, payload, messageId))
   }
 
-  cancel(to: Address, reason: string, id: MessageId | null): Promise<void> {
+  cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
     const messageId = id ?? this.newId<MessageId>()
-    return this.ask((kernel) => kernel.cancel(to, reason, messageId))
+    return this.ask((kernel) => kernel.cancel(to, reason, messageId, force))
+  }
+
+  /** A transaction of the caller's ends with the life that it was begun in. */
+  readonly operations: OperatingKernel = {
+    start: (request, message, within) => {
+      const id = request.id ?? this.newId<RunId>()
+      const first = message && { ...message, id: message.id ?? this.newId<MessageId>() }
+      return this.ask(({ operations }) => operations.start({ ...request, id }, first, within))
+    },
+    lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
+    signalWithin: (within, to, name, payload, id) =>
+      this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),
+    transaction: (work) => this.ask(({ operations }) => operations.transaction(work)),
+    pause: (to) => this.ask(({ operations }) => operations.pause(to)),
+    resume: (to) => this.ask(({ operations }) => operations.resume(to)),
+    fork: (to, order) => {
+      const id = order.id ?? this.newId<RunId>()
+      return this.ask(({ operations }) => operations.fork(to, { ...order, id }))
+    },
   }
 
   async retry(to: Address, expectedAttempt: number | null): Promise<void> {

@@ -4,7 +4,9 @@
 import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
 import { batchContract } from './contract-batches.js'
+import { forkContract } from './contract-forks.js'
 import { mailContract } from './contract-mail.js'
+import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
 import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
@@ -51,6 +53,8 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
     describe('reopen', () => reopenContract(on))
+    describe('operating', () => operatingContract(on))
+    describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))
   })

@@ -427,7 +427,7 @@ describe('explain', () => {
     expect(await engine.explain('f')).toMatchObject({
       reason: 'failed',
       sentence: 'f failed because its step "charge" failed: card network down.',
-      next: [{ command: "engine.retry('f')" }],
+      next: [{ command: "engine.retry('f')" }, { command: "engine.fork('f', { from: 'charge' })" }],
     })
     expect((await engine.explain('d')).sentence).toBe('d is completed.')
     expect((await caught(engine.explain('nothing'))).code).toBe('RUN_NOT_FOUND')

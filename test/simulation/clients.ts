@@ -39,7 +39,8 @@ export class Clients {
 
   /** Spreads the work of this world over its chaos. */
   plan(): void {
-    const { starts, signals, cancels, retries, closes, chaosMs, crowdMs } = this.world.options
+    const { starts, signals, cancels, retries, closes, rests, chaosMs, crowdMs } =
+      this.world.options
     const { rng } = this.world.scheduler
     const at = (most: number): number => {
       const ms = rng.int(chaosMs * most)
@@ -52,6 +53,7 @@ export class Clients {
     for (let i = 0; i < signals; i += 1) this.at(at(1), 'signal', () => this.signal())
     for (let i = 0; i < cancels; i += 1) this.at(at(1), 'cancel', () => this.cancel())
     for (let i = 0; i < retries; i += 1) this.at(at(1), 'retry', () => this.retry())
+    for (let i = 0; i < rests; i += 1) this.at(at(1), 'pause', () => this.rest())
     for (let i = 0; i < closes; i += 1) {
       this.at(at(1), 'close', () => {
         const { open } = this.world
@@ -83,10 +85,43 @@ export class Clients {
       this.inputs.set(id, input)
       this.ids.push(id)
     }
-    kernel.start({ id, workspace: WORKSPACE, definition: 'flow', input, ...more }).then(
+    const request = { id, workspace: WORKSPACE, definition: 'flow', input, ...more }
+    const message = this.firstMessage()
+    const starting = message
+      ? kernel.operations.start(request, message, null)
+      : kernel.start(request)
+    starting.then(
       ({ uid }) => {
         this.started.push({ id, uid, input })
+        if (message) this.signalled.push({ id, messageId: message.id })
         if (rng.chance(0.6)) this.await(id)
+      },
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private firstMessage() {
+    const { rng } = this.world.scheduler
+    if (this.world.options.messages === 0 || !rng.chance(this.world.options.messages)) return null
+    this.messages += 1
+    const id = `m${this.messages}` as MessageId
+    return { name: rng.pick(NAMES), payload: JSON.stringify(`signal ${id}`), id }
+  }
+
+  /** Pauses a run, and resumes it through another process some time later. */
+  private rest(): void {
+    const { rng } = this.world.scheduler
+    const id = this.target()
+    const kernel = this.kernel()
+    if (!id || !kernel) return
+    const to = { workspace: WORKSPACE, id }
+    kernel.operations.pause(to).then(
+      () => {
+        this.at(rng.int(1_500), 'resume', () => {
+          this.kernel()
+            ?.operations.resume(to)
+            .catch((error: unknown) => this.refused(error))
+        })
       },
       (error: unknown) => this.refused(error),
     )
@@ -175,6 +210,10 @@ export class Clients {
     if (!kernel) return
     for (const row of this.world.memory.runs.values()) {
       if (isFinal(row.status)) continue
+      if (row.stop === 'pause') {
+        const to = { workspace: WORKSPACE, id: row.run.id }
+        kernel.operations.resume(to).catch((error: unknown) => this.refused(error))
+      }
       if (row.inbox - row.taken >= this.world.options.mailboxMax) {
         const to = { workspace: WORKSPACE, id: row.run.id }
         kernel.cancel(to, 'its mailbox is full', null).catch((e: unknown) => this.refused(e))

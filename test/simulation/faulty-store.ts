@@ -171,6 +171,42 @@ export class FaultyStore implements Store {
     return this.change('reopen', null, () => this.world.memory.reopen(chain))
   }
 
+  begin(limitMs: number) {
+    return this.call('begin', () => this.world.memory.begin(limitMs))
+  }
+
+  startAlone(...args: Parameters<Store['startAlone']>) {
+    return this.change('startAlone', null, () => this.world.memory.startAlone(...args))
+  }
+
+  lookWithin(...args: Parameters<Store['lookWithin']>) {
+    return this.call('lookWithin', () => this.world.memory.lookWithin(...args))
+  }
+
+  post(...args: Parameters<Store['post']>) {
+    return this.call('post', () => this.world.memory.post(...args))
+  }
+
+  letters(atMost: number) {
+    return this.call('letters', () => this.world.memory.letters(atMost))
+  }
+
+  burn(letters: readonly number[]) {
+    return this.call('burn', () => this.world.memory.burn(letters))
+  }
+
+  setPaused(...args: Parameters<Store['setPaused']>) {
+    return this.change('setPaused', null, () => this.world.memory.setPaused(...args))
+  }
+
+  fork(...args: Parameters<Store['fork']>) {
+    return this.change('fork', null, () => this.world.memory.fork(...args))
+  }
+
+  prune(...args: Parameters<Store['prune']>) {
+    return this.change('prune', null, () => this.world.memory.prune(...args))
+  }
+
   settled(tickets: Parameters<Store['settled']>[0]) {
     return this.call('settled', () => this.world.memory.settled(tickets))
   }

@@ -145,6 +145,9 @@ export class Watch {
       this.fail('F17', `${row.uid} was freed from a dead worker, and no crash was counted`)
     }
     if (!taken || !before) return
+    if (before.row.stop === 'pause' && row.stop === 'pause') {
+      this.fail('rest', `${row.uid} was paused and taken`)
+    }
     const held = before.row.owner
     const own = change.deltas.some((d) => d.kind === 'turn' && d.fence.uid === row.uid)
     if (held !== null && !own) this.fail(1, `${row.uid} was taken from ${held} by ${row.owner}`)
@@ -165,6 +168,7 @@ export class Watch {
     if (ends && before?.row.stop === 'cancel' && ends !== 'cancelled') {
       this.fail(21, `${row.uid} was to be cancelled and ended ${ends}`)
     }
+    if (ends && before?.row.stop === 'pause') this.fail('rest', `${row.uid} was paused and ended`)
     if (entry.kind === 'step.failed') this.delay(row, entry)
   }
 
@@ -253,6 +257,7 @@ export class Watch {
   /** Every open run has something that will make it go on. */
   private orphan(row: MemoryRun): void {
     if (isFinal(row.status) || row.owner !== null || row.reason === 'diverged') return
+    if (row.stop === 'pause') return
     if (row.journal.some((entry) => entry.kind === 'run.reopened')) return this.reopenedOrphan(row)
     const { waits, children, dueAt } = openQuestions(row)
     if (row.dueAt !== null) {

@@ -19,6 +19,10 @@ export interface Options {
   readonly cancels: number
   readonly retries: number
   readonly closes: number
+  /** Runs are paused, and resumed some time later. */
+  readonly rests: number
+  /** How often a start brings its first message. */
+  readonly messages: number
   readonly depth: number
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
@@ -67,6 +71,7 @@ export function optionsOf(seed: number): Options {
     cancels: count(0.4, 3),
     retries: count(0.4, 4),
     closes: count(0.3, 2),
+    ...operatedOf(seed),
     depth: rng.between(1, 3),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
@@ -88,6 +93,15 @@ export function optionsOf(seed: number): Options {
     },
   }
   return { ...options, ...crowdOf(seed) }
+}
+
+/** From chance of its own, as below. */
+function operatedOf(seed: number): Pick<Options, 'rests' | 'messages'> {
+  const rng = new Rng(seed ^ 0x0be7)
+  return {
+    rests: rng.chance(0.4) ? rng.between(1, 6) : 0,
+    messages: rng.chance(0.3) ? rng.fraction() : 0,
+  }
 }
 
 /** From chance of its own: every other world stays what it was. */

@@ -23,6 +23,7 @@ export interface More {
   /** Stands between the engine and its database. */
   readonly driver?: (driver: Driver) => Driver
   readonly store?: (opened: Opened) => Opened
+  readonly retentionEveryMs?: number
 }
 
 export interface Probed {
@@ -108,6 +109,7 @@ export function worldOn(database: Database): World {
       const engine = await composeEngine(settings, {
         opened: more.store?.(opened) ?? opened,
         kernel: { counters, pollMs: 50, ...more.kernel },
+        ...(more.retentionEveryMs !== undefined && { retentionEveryMs: more.retentionEveryMs }),
       })
       onTestFinished(() => engine.close())
       return Object.assign(engine as unknown as Engine<never>, { counters, lines }) as never

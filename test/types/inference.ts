@@ -146,6 +146,7 @@ export async function use(): Promise<void> {
     workflows: [order, signup, checked, warmCaches],
     worker: { concurrency: 10, lease: '10s' },
     database: undefined,
+    retention: false,
   })
   const run = await engine.start(order, { id: 'o-1', amount: 100 }, { id: 'o-1', tags: { a: 'b' } })
   await run.signal('approval', { ok: true, by: 'ada' }, { id: 'm-1' })
@@ -169,7 +170,27 @@ export async function use(): Promise<void> {
   items.map((entry) => entry.kind + next)
   const stop = engine.on('step.failed', (event) => event.retryAt?.getTime())
   stop()
-  await engine.workspace('acme').start(order, { id: 'o4', amount: 1 })
+  const acme = engine.workspace('acme')
+  await acme.start(order, { id: 'o4', amount: 1 })
+  const message = { name: 'approval', payload: { ok: true, by: 'ada' } } as const
+  await acme.start(order, { id: 'o5', amount: 1 }, { priority: 9, delay: '1h', message })
+  const many = await engine.startMany(order, [
+    { input: { id: 'o6', amount: 1 }, options: { id: 'o6', message } },
+    { input: { id: 'o7', amount: 1 } },
+  ])
+  await many[0]?.signal('approval', { ok: true, by: 'ada' })
+  await engine.startMany(warmCaches, [{}, { options: { id: 'w' } }])
+  const started = await engine.transaction(async (tx) => {
+    await tx.query('insert into orders values ($1)', ['o-8'])
+    await run.signal('approval', { ok: true, by: 'ada' }, { transaction: tx })
+    await engine.start(warmCaches, undefined, { transaction: tx })
+    return engine.start(order, { id: 'o-8', amount: 1 }, { transaction: tx })
+  })
+  same<typeof started, { readonly id: string }>(true)
+  await engine.pause('o-1')
+  await run.resume()
+  await engine.retry('o-1', { expectedAttempt: 1 })
+  await engine.fork('o-1', { from: 'charge', input: { a: 1 }, outputs: { charge: 5 }, id: 'f' })
   try {
     await run.result()
   } catch (error) {

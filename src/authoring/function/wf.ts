@@ -104,7 +104,7 @@ class Verbs {
   #random(): ReturnType<typeof generatorOf> {
     const { run, path } = this.#context.turn
     // A round draws the same whether or not the rounds before it are repeated.
-    this.#generator ??= generatorOf(run.uid + path)
+    this.#generator ??= generatorOf((run.seed ?? run.uid) + path)
     return this.#generator
   }
 }

@@ -185,3 +185,22 @@ PerdureError.is(error, 'INPUT_INVALD')
 if (PerdureError.is(error, 'ID_TAKEN')) error.details.issues
 // @ts-expect-error not narrowed yet
 error.code
+
+// operating
+// @ts-expect-error undeclared first message
+await engine.start(
+  order,
+  { id: 'o1', amount: 5, email: 'x' },
+  { message: { name: 'go', payload: 1 } },
+)
+const inside = engine.transaction(async (transaction) =>
+  engine.start(order, { id: 'o1', amount: 5, email: 'x' }, { transaction }),
+)
+// @ts-expect-error before the commit there is nothing to wait for
+;(await inside).result
+// @ts-expect-error input is missing
+await engine.startMany(order, [{ options: { id: 'x' } }])
+// @ts-expect-error not a duration
+await createEngine({ retention: 'for ever' })
+// @ts-expect-error a step's name or a position
+await engine.fork('x', { from: new Date() })

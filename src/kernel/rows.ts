@@ -1,0 +1,109 @@
+// Runs as they go into the store and come out of it. Part of the store port (store.ts), which gives these types on.
+
+import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import type {
+  Entry,
+  FinalStatus,
+  Instant,
+  Status,
+  Stop,
+  Stored,
+  StoredReason,
+  TaskOrder,
+} from '../model/run.js'
+
+export interface NewRun {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly input: Stored
+  readonly order: TaskOrder | null
+  readonly tags: Readonly<Record<string, string>>
+  /** 0–9, higher first. */
+  readonly priority: number
+  readonly delayMs: number
+  /** Counts from start + delay, in the queue too. */
+  readonly timeoutMs: number | null
+  readonly parent: { readonly uid: Uid; readonly id: RunId } | null
+}
+
+export interface Settled {
+  readonly workspace: string
+  readonly id: RunId
+  readonly uid: Uid
+  readonly status: FinalStatus
+  /** The output, or the error. */
+  readonly payload: Stored | null
+  readonly reason: string | null
+}
+
+/** An entry with what a listener needs to know of its run. */
+export interface FeedEntry {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly entry: Entry
+}
+
+export interface RunView {
+  readonly uid: Uid
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  readonly version: string | null
+  readonly status: Status
+  readonly reason: StoredReason | null
+  readonly stop: Stop | null
+  readonly dueAt: Instant | null
+  readonly owner: WorkerId | null
+  readonly seq: number
+  readonly attempt: number
+  readonly crashes: number
+  /** Steps that can be undone and are not. */
+  readonly undoOpen: number
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentUid: Uid | null
+  readonly parentId: RunId | null
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+  readonly startedAt: Instant | null
+  readonly finishedAt: Instant | null
+  readonly deadlineAt: Instant | null
+  readonly input: Stored
+  /** The last entry of a final run, else null: its payload is the output or the error. */
+  readonly end: Entry | null
+}
+
+export interface RunFilter {
+  readonly workspace: string | null
+  readonly definition: string | null
+  readonly statuses: readonly Status[] | null
+  readonly reason: StoredReason | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly parentId: RunId | null
+  readonly createdAfter: Instant | null
+  readonly createdBefore: Instant | null
+  /** Part of the run id. */
+  readonly text: string | null
+  /** Keyset: uids are in order of creation. */
+  readonly after: Uid | null
+  readonly newestFirst: boolean
+  readonly limit: number
+}
+
+export interface RunReader {
+  get(workspace: string, id: RunId): Promise<RunView | null>
+  list(filter: RunFilter): Promise<readonly RunView[]>
+  /** Entries with seq > after (oldest first) or < after (newest first). */
+  history(
+    uid: Uid,
+    page: { readonly after: number | null; readonly limit: number; readonly newestFirst: boolean },
+  ): Promise<readonly Entry[]>
+  /** The children of a run that have not ended, and what live workers could execute. For `explain`. */
+  openChildren(uid: Uid): Promise<readonly RunView[]>
+  /** Definitions that live workers have, as `name@version`. */
+  liveDefinitions(): Promise<readonly string[]>
+}
