@@ -38,6 +38,7 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     // What only a name is known of was asked for by a parent, and is then a task more often than not.
     kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
     input: decode(view.input),
+    state: view.state === null ? undefined : decode(view.state),
     hasError: error !== null,
     error,
     tags: { ...view.tags },

@@ -49,6 +49,8 @@ export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStand
 export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
+  /** What wf.setState said last. */
+  state: T['state']
   hasError: boolean
   error: StoredError | null
   tags: Dict<string>

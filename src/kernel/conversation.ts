@@ -41,6 +41,8 @@ export interface Answerer {
   spokeWhileParked(name: string): void
   stopFromInside(reason: string): void
   newMark(id: string): void
+  /** What get().state shows from the next commit on. */
+  shows(state: Stored): void
   /** Asked before, according to the history. */
   recalled(asks: readonly Ask[]): void
   /** What these scopes have left open is not wanted any more. `live`: whoever else it concerns is told. */
@@ -80,6 +82,8 @@ export class Conversation {
   private aborter: AbortController | null = null
   private asked: Ask[] = []
   private over: Withdrawn[] = []
+  /** Said since the last answer. In a history that is repeated it has been stored, but for its last window. */
+  private shown: Stored | null = null
 
   constructor(
     frame: Answerer,
@@ -198,6 +202,12 @@ export class Conversation {
     this.ended({ failure })
   }
 
+  show(state: Stored): void {
+    if (!this.frame.active || this.frame.deaf) return
+    if (this.live) this.frame.shows(state)
+    else this.shown = state
+  }
+
   mark(id: string): boolean {
     const known = this.history.mark(id, this.asked.length)
     if (known === 'new') this.frame.newMark(id)
@@ -248,6 +258,7 @@ export class Conversation {
         this.asked = []
         this.frame.withdrawn(this.over, false)
         this.over = []
+        this.shown = null
         const { entry } = step
         const ask = this.frame.answeredBefore(entry)
         this.nowAt = Math.max(this.nowAt, entry.at)
@@ -268,6 +279,8 @@ export class Conversation {
 
   private goLive(fresh: readonly Ask[]): void {
     this.live = true
+    if (this.shown !== null) this.frame.shows(this.shown)
+    this.shown = null
     if (this.asked.length > 0) this.asked = []
     const { over } = this
     if (over.length > 0) this.over = []

@@ -11,7 +11,7 @@
 
 import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
-import type { Entry, Instant, Message, NewEntry, RunFacts, Stop } from '../model/run.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts, Stop, Stored } from '../model/run.js'
 import { Alarm } from './alarm.js'
 import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
@@ -125,6 +125,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   stopFromInside(reason: string): void {
     const cause = { kind: 'cancel', reason, inside: true, message: null, force: false } as const
     this.stopping ??= new Stopping(this, cause)
+  }
+
+  shows(state: Stored): void {
+    this.out.shows(state)
   }
 
   newMark(id: string): void {
@@ -345,10 +349,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore } = parts
+    const { entries, taken, starts, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news() : null
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, state, next }
     this.inFlight = { delta, parts }
     return delta
   }

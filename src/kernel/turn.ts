@@ -44,6 +44,7 @@ export interface Asked {
   nextOccurrence(name: string): number
   asks(ask: Ask): void
   mark(id: string): boolean
+  show(state: Stored): void
   stopFromInside(reason: string): void
   /** Nothing of this scope is wanted any more. */
   withdraw(scope: Scope, isExpected: boolean): void
@@ -111,6 +112,10 @@ class TurnInside implements ScopeTurn {
 
   mark(id: string): boolean {
     return this.frame.mark(id)
+  }
+
+  show(state: Stored): void {
+    if (!this.within.isOver) this.frame.show(state)
   }
 
   stop(reason: string): Promise<never> {
