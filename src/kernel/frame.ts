@@ -1,7 +1,6 @@
 // Frame: a run in memory, and the loop that takes it through one turn after another.
 //
-// Owns:      the open questions of one run, its mailbox, and what it has decided and not stored yet (Outgoing).
-// Talks to:  the body (its Conversation), attempts of steps, and the worker that holds it (HolderDeps).
+// Owns: the open questions of one run, its mailbox, what it has decided and not stored yet. Talks to the worker's parts.
 //
 // Invariants (O1 and O4 are the Conversation's)
 //   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.

@@ -30,6 +30,8 @@ export function check(snapshot, { runs, acked, normal, events = true, isReborn =
     // A run that five processes in a row have died with is failed, and rightly so: it is not compared. All else holds.
     if (run && isGivenUp(run, world)) continue
     if (run) checkAgainst(normal[kind], shapeOf(run, world), id, say)
+    if (run?.status === 'failed' && normal[kind] && normal[kind].status !== 'failed')
+      say(`${id}: failed with ${JSON.stringify(world.journals.get(run.uid).slice(-3))}`)
     else if (acked.includes(id)) say(`${id}: there is no such run`)
   }
   checkExecutions(snapshot, world, isReborn, say)

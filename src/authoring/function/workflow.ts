@@ -28,8 +28,7 @@ export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
     /** Checked once, where a signal is sent. */
     signals: S
     /** Of wf.setState, checked where it is called. */
-    // biome-ignore lint/suspicious/noExplicitAny: whatever goes into it
-    state: Schema<any, St>
+    state: Schema<St, St> | Schema<unknown, St>
   }>
 
 export type WorkflowMade = Extract<Made, { kind: 'workflow' }>
