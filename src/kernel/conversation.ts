@@ -72,6 +72,8 @@ export class Conversation {
   nowAt: Instant
   /** The number of the last answer given. */
   lastSeq = 0
+  /** How many entries belong to rounds that have ended. */
+  behind = 0
   /** Its body has been called: the open questions are known, not only the journal. */
   begun = false
   private readonly program: Program | null
@@ -99,6 +101,7 @@ export class Conversation {
     this.run = what.run
     this.program = what.program
     this.history = new Replayer(what.journal)
+    this.behind = this.history.script.behind
     this.ports = what.ports
     this.alarm = what.alarm
     this.nowAt = what.run.startedAt
@@ -192,7 +195,8 @@ export class Conversation {
     return this.history.script.rounds.get(key) ?? 0
   }
 
-  roundIsOver(scope: Scope): void {
+  roundIsOver(scope: Scope, sinceSeq: number): void {
+    this.behind += Math.max(0, this.lastSeq - sinceSeq)
     this.undos.forget(scope)
     // A loop for years counts its names anew in every round.
     for (const name of this.counts.keys()) if (name.startsWith(scope.path)) this.counts.delete(name)
@@ -262,6 +266,7 @@ export class Conversation {
         const { entry } = step
         const ask = this.frame.answeredBefore(entry)
         this.nowAt = Math.max(this.nowAt, entry.at)
+        this.lastSeq = entry.seq
         this.settle()
         if (ask) this.hears(ask, entry)
       }

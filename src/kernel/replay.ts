@@ -56,6 +56,8 @@ export interface Stopped {
 
 export interface Script {
   readonly stopping: Stopped | null
+  /** Entries that belong to rounds which have ended. */
+  readonly behind: number
   /** Per loop, the last round that has ended. */
   readonly rounds: ReadonlyMap<string, number>
   /** The undos that are open, oldest first. */
@@ -101,7 +103,9 @@ export function readScript(journal: readonly Entry[]): Script {
 
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
-  const { before, stopping } = untilStopping(withoutRounds(kept, rounds))
+  const needed = withoutRounds(kept, rounds)
+  const behind = kept.length - needed.length
+  const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
     if (entry.kind === 'mark') marks.add(entry.name)
     const key = keyOf(entry.name, entry.occurrence)
@@ -126,8 +130,19 @@ export function readScript(journal: readonly Entry[]): Script {
   }
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
-  const undoable = openUndos(withoutRounds(kept, rounds))
-  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, undoable }
+  const undoable = openUndos(needed)
+  return {
+    windows,
+    asks,
+    marks,
+    openChildren,
+    lastStep,
+    stepsDone,
+    stopping,
+    rounds,
+    behind,
+    undoable,
+  }
 }
 
 function newHistory(): AskHistory {
