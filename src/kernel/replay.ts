@@ -56,10 +56,12 @@ export interface Stopped {
 
 export interface Script {
   readonly stopping: Stopped | null
+  /** Entries that belong to rounds which have ended. */
+  readonly behind: number
   /** Per loop, the last round that has ended. */
   readonly rounds: ReadonlyMap<string, number>
-  /** So much can be undone that has not been. */
-  readonly undosOpen: number
+  /** The undos that are open, oldest first. */
+  readonly undoable: readonly string[]
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   readonly marks: ReadonlySet<string>
@@ -101,7 +103,9 @@ export function readScript(journal: readonly Entry[]): Script {
 
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
-  const { before, stopping } = untilStopping(withoutRounds(kept, rounds))
+  const needed = withoutRounds(kept, rounds)
+  const behind = kept.length - needed.length
+  const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
     if (entry.kind === 'mark') marks.add(entry.name)
     const key = keyOf(entry.name, entry.occurrence)
@@ -126,8 +130,19 @@ export function readScript(journal: readonly Entry[]): Script {
   }
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
-  const undosOpen = countUndoable(withoutRounds(kept, rounds))
-  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, undosOpen }
+  const undoable = openUndos(needed)
+  return {
+    windows,
+    asks,
+    marks,
+    openChildren,
+    lastStep,
+    stepsDone,
+    stopping,
+    rounds,
+    behind,
+    undoable,
+  }
 }
 
 function newHistory(): AskHistory {
@@ -245,11 +260,11 @@ function untilStopping(entries: readonly Entry[]): {
   return { before: entries.slice(0, at), stopping: { entry, after: entries.slice(at + 1) } }
 }
 
-function countUndoable(entries: readonly Entry[]): number {
+function openUndos(entries: readonly Entry[]): readonly string[] {
   const open = new Set<string>()
   for (const { kind, name, occurrence, meta } of entries) {
     if (meta?.undoable) open.add(undoName(name, occurrence))
     else if (kind === 'undo.completed') open.delete(name)
   }
-  return open.size
+  return [...open]
 }

@@ -72,7 +72,8 @@ function checkAcknowledged(world: World, clients: Clients, fail: Fail): void {
     const row = world.memory.find('default', id)
     // Or it was stopping already, for another reason.
     const wasStopping = row?.journal.some(({ kind }) => kind === 'run.stopping')
-    if (row?.status !== 'cancelled' && !wasStopping) fail(21, `${id} was cancelled and is ${row?.status}`)
+    if (row?.status !== 'cancelled' && !wasStopping)
+      fail(21, `${id} was cancelled and is ${row?.status}`)
   }
 }
 
