@@ -12,7 +12,7 @@
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind, Instant } from '../model/run.js'
-import { RECORD } from './asks.js'
+import { INLINE, RECORD } from './asks.js'
 import { lastRounds, withoutRounds } from './rounds.js'
 import { undoName } from './undos.js'
 
@@ -25,7 +25,7 @@ export interface RecordedAsk {
   readonly kind: AskKind
   readonly name: string
   readonly occurrence: number
-  /** What it was aimed at; null where nothing is recorded (asked for directly before its outcome). */
+  /** What it was aimed at; null where that is no part of what is recorded. */
   readonly target: string | null
 }
 
@@ -62,7 +62,8 @@ export interface Script {
   readonly isUndoable: boolean
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
-  readonly marks: ReadonlySet<string>
+  /** The entry that first has it. */
+  readonly marks: ReadonlyMap<string, number>
   /** Children that have been started and not ended, newest last. */
   readonly openChildren: readonly Uid[]
   /** For people: the last finished step, and how many there are. */
@@ -92,7 +93,7 @@ const OUTCOME_OF: Partial<Record<EntryKind, AskKind>> = {
 
 export function readScript(journal: readonly Entry[]): Script {
   const asks = new Map<string, AskHistory>()
-  const marks = new Set<string>()
+  const marks = new Map<string, number>()
   const windows: Window[] = []
   const children = new Map<Uid, true>()
   let open: RecordedAsk[] = []
@@ -103,7 +104,7 @@ export function readScript(journal: readonly Entry[]): Script {
   const rounds = lastRounds(kept)
   const { before, stopping } = untilStopping(withoutRounds(kept, rounds))
   for (const entry of before) {
-    if (entry.kind === 'mark') marks.add(entry.name)
+    if (entry.kind === 'mark' && !marks.has(entry.name)) marks.set(entry.name, entry.seq)
     const key = keyOf(entry.name, entry.occurrence)
     const asked = ASK_OF[entry.kind]
     const answered = OUTCOME_OF[entry.kind]
@@ -135,7 +136,8 @@ function newHistory(): AskHistory {
 }
 
 function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
-  const target = entry.meta?.target ?? null
+  const isOutcome = entry.kind === 'step.completed' || entry.kind === 'step.failed'
+  const target = entry.meta?.target ?? (isOutcome ? INLINE : null)
   const kind = asked === 'step' && target === RECORD ? 'record' : asked
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
@@ -209,7 +211,7 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
         ...failed,
         kind: 'step.asked',
         attempt: 0,
-        meta: null,
+        meta: failed.kind === 'step.failed' ? { target: failed.meta?.target ?? INLINE } : null,
         payload: null,
       })
     }

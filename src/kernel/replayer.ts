@@ -2,7 +2,7 @@
 
 import type { Entry } from '../model/run.js'
 import type { Ask } from './asks.js'
-import { type Difference, matchWindow, recordedText } from './divergence.js'
+import { answerText, type Difference, matchWindow, recordedText } from './divergence.js'
 import { keyOf, readScript, type Script } from './replay.js'
 
 export type ReplayStep =
@@ -18,6 +18,9 @@ const NOTHING = readScript([])
 
 export class Replayer {
   readonly script: Script
+  /** Marks that became part of the history just now, and those that were too late, in which window. */
+  private readonly marked = new Set<string>()
+  private readonly late = new Map<string, number>()
   private window = 0
   private position = 1
 
@@ -39,8 +42,8 @@ export class Replayer {
     }
     const { outcome } = window
     if (outcome && settled) {
-      const recorded = `the answer to "${outcome.name}"`
-      return { kind: 'diverged', difference: { position: this.position, recorded, found } }
+      const position = this.position + asked.length - 1
+      return { kind: 'diverged', difference: { position, recorded: answerText(outcome), found } }
     }
     this.window += 1
     this.position += window.asks.length
@@ -50,12 +53,21 @@ export class Replayer {
     return { kind: 'live', recalled, fresh: asked.slice(window.asks.length) }
   }
 
-  /** Is `id` known to the history; may it still become part of it (`live`), or is it too late? */
+  /**
+   * Is `id` known to the history here; may it still become part of it (`new`), or is it too late? It may be part of what
+   * came after this place: the code before it has gone the old way, and does so again.
+   */
   mark(id: string, askedSoFar: number): 'recorded' | 'absent' | 'new' {
-    if (this.script.marks.has(id)) return 'recorded'
     const window = this.script.windows[this.window]
-    if (!window) return 'new'
-    return window.outcome !== null || window.asks.length > askedSoFar ? 'absent' : 'new'
+    const at = this.script.marks.get(id)
+    const endsAt = window?.outcome?.seq ?? Number.POSITIVE_INFINITY
+    if (this.marked.has(id) || (at !== undefined && at < endsAt)) return 'recorded'
+    // What was said once before an answer is said again before it: the mark has no place among the questions.
+    const isLate = window && (window.outcome !== null || window.asks.length > askedSoFar)
+    if (isLate) this.late.set(id, this.window)
+    if (this.late.get(id) === this.window) return 'absent'
+    this.marked.add(id)
+    return 'new'
   }
 
   /** Gives a question what the journal knows of it. */
