@@ -59,7 +59,8 @@ const WORD = {
 
 const targetText = (target: string | null) => (target && target !== RECORD ? ` (${target})` : '')
 
-export function answerText({ name, occurrence }: Entry): string {
+export function answerText({ kind, name, occurrence }: Entry): string {
+  if (kind === 'round.ended') return `${WORD.record} ${recordedName(name, occurrence)}`
   return `the answer to ${recordedName(name, occurrence)}`
 }
 

@@ -113,7 +113,9 @@ export function readScript(journal: readonly Entry[]): Script {
     const known = asks.get(key)
     const history = known ?? newHistory()
     if (!known) asks.set(key, history)
-    if (!known?.seq) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
+    // What the last round left is asked for where the loop begins, whatever else goes on beside it.
+    const isQuestion = !known?.seq && entry.kind !== 'round.ended'
+    if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
     note(entry, history, children)
     if (!answered || entry.meta?.retryAt !== undefined) continue

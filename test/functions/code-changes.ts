@@ -337,8 +337,8 @@ const scopes: readonly Change[] = [
         return name === 'end' ? wf.done(n) : n + 1
       }),
     sent: ['go'],
-    expected: differs(2, 'step "rounds@2/work" (inline)', 'step "rounds@2/other work" (inline)'),
-    ...later(2, 'step "rounds@3/work" (inline)', 'step "rounds@3/other work" (inline)'),
+    expected: differs(1, 'step "rounds@2/work" (inline)', 'step "rounds@2/other work" (inline)'),
+    ...later(1, 'step "rounds@3/work" (inline)', 'step "rounds@3/other work" (inline)'),
   },
   {
     kind: 'wf.loop moves into a scope',
