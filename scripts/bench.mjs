@@ -96,6 +96,9 @@ async function compare(id, title, load, unit) {
   const ours = []
   const bare = []
   const raw = []
+  // Neither side is measured cold: the process is warm for months, and cold for seconds.
+  await throughput(server.url, load)
+  await bareLoop(server.url, { ...load, payload })
   for (let round = 0; round < rounds; round += 1) {
     ours.push((await throughput(server.url, load))[unit])
     bare.push((await bareLoop(server.url, { ...load, payload }))[unit])

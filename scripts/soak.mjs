@@ -63,7 +63,7 @@ try {
 console.log(Object.fromEntries([...byPoint].sort()))
 console.log(Object.fromEntries(Object.entries(counted).filter(([, count]) => count > 0)))
 console.log(
-  `${kills} kills, ${runs} runs, ${broken.length} promises broken, ${seconds()} s, seed ${values.seed}`,
+  `${kills} kills, ${runs} runs, ${counted['run.crashLimit'] ?? 0} of them failed by the crash limit, ${broken.length} promises broken, ${seconds()} s, seed ${values.seed}`,
 )
 process.exit(broken.length > 0 ? 1 : 0)
 

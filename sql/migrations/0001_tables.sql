@@ -102,6 +102,12 @@ create table @schema@.messages (
 );
 create index messages_untaken on @schema@.messages (uid, no) where taken_seq is null;
 
+-- What a run shows of itself while it goes on (get().state). Apart from its row, which every step writes anew.
+create table @schema@.states (
+  uid uuid primary key,
+  state text not null
+);
+
 -- One row per incarnation of an engine process.
 create table @schema@.workers (
   id uuid primary key,
@@ -158,8 +164,9 @@ create view @schema@.shown_v1 as
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
-      l.meta as end_meta, l.payload as end_payload
+      l.meta as end_meta, l.payload as end_payload, s.state
     from @schema@.runs r
     cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
     left join lateral (
-      select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true;
+      select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true
+    left join lateral (select s.state from @schema@.states s where s.uid = r.uid limit 1) s on true;

@@ -26,7 +26,7 @@ create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text, t_state text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -157,6 +157,12 @@ begin
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
+      if t_state <> '' then
+        insert into states (uid, state)
+          select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
+            where t.state is not null and (is_whole or applied[t.i] = phase)
+          on conflict (uid) do update set state = excluded.state;
+      end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
         update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null

@@ -7,12 +7,12 @@
 select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
-  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text,
-  $27::int[], $28::int[], $29::int[], $30::int[], $31::float8[], $32::text[], $33::text, $34::text, $35::text,
-  $36::int[], $37::int[],
-  $38::int[], $39::uuid[], $40::boolean[], $41::int[], $42::float8[], $43::float8[], $44::uuid[],
-  $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text,
-  $53::int[], $54::uuid[], $55::boolean[], $56::text[], $57::text, $58::text, $59::text, $60::text, $61::text, $62::text);
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text, $27::text,
+  $28::int[], $29::int[], $30::int[], $31::int[], $32::float8[], $33::text[], $34::text, $35::text, $36::text,
+  $37::int[], $38::int[],
+  $39::int[], $40::uuid[], $41::boolean[], $42::int[], $43::float8[], $44::float8[], $45::uuid[],
+  $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text,
+  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text);
 
 -- name: claim
 -- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.

@@ -17,6 +17,7 @@ export interface Facts {
   readonly description: string | null
   readonly input: Schema | null
   readonly signals: Readonly<Record<string, Schema>>
+  readonly state: Schema | null
   /** Of a run of it: from start to end. For a task: of one attempt. */
   readonly timeoutMs: number | null
 }
@@ -109,7 +110,8 @@ function notAFunction(where: string, kind: string): PerdureError {
 }
 
 function readFacts(name: string, where: string, given: Readonly<Record<string, unknown>>): Facts {
-  const { version = '1', description, input, signals = {}, timeout } = given
+  const { version = '1', description, input, signals = {}, state, timeout } = given
+  if (state !== undefined && !isSchema(state)) throw notASchema('state', where, state)
   if (typeof version !== 'string' || !/^[\w.+-]{1,64}$/.test(version)) {
     throw optionInvalid('version', where, version, 'a text of 1 to 64 letters, digits and _ . + -')
   }
@@ -129,6 +131,7 @@ function readFacts(name: string, where: string, given: Readonly<Record<string, u
     description: description ?? null,
     input: input ?? null,
     signals: signals as Facts['signals'],
+    state: state ?? null,
     timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
   }
 }

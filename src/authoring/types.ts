@@ -46,6 +46,7 @@ export interface Types {
   output: unknown
   sends: Dict
   signals: Dict
+  state: unknown
 }
 
 export interface Definition<N extends string = string, T extends Types = Types> {
@@ -126,7 +127,8 @@ export type RetryOptions =
 
 export type DefinitionOptions = Opt<{ version: string; description: string; timeout: Duration }>
 
-export type FnTypes<I, R, O, S> = {
+export type FnTypes<I, R, O, S, St = unknown> = {
+  state: St
   input: R
   parsed: I
   output: O
@@ -244,6 +246,8 @@ export interface Wf<T extends Types = Types> {
     initial: S,
     round: (wf: Wf<T> & { done<X>(result: X): Done<X> }, state: S) => Promise<NoInfer<S> | Done<R>>,
   ): Promise<R>
+  /** What get(id).state shows from the next commit on. */
+  setState(state: T['state']): void
   /** Ends the run as cancelled, at the call. Write `return wf.cancel(…)`. */
   cancel(reason?: string): Promise<never>
   /** Is this change part of the run's history? New runs: true. */

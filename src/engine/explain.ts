@@ -4,6 +4,7 @@ import type { RunView } from '../kernel/store.js'
 import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, Status } from '../model/run.js'
+import { openEntries, undoPlan } from './facts.js'
 import { differenceText, endError, hasCode } from './info.js'
 import type { Explanation, WaitReason } from './types.js'
 
@@ -23,8 +24,7 @@ export function explain(seen: Seen): Explanation {
   const { view } = seen
   if (view.finishedAt !== null) return ended(view)
   if (view.stop === 'cancel') {
-    const text = `${view.id} is being cancelled.`
-    return told(view.status, text, view.updatedAt, null, [])
+    return stopping(seen)
   }
   if (view.status === 'running') {
     const since = view.startedAt ?? view.updatedAt
@@ -39,6 +39,27 @@ export function explain(seen: Seen): Explanation {
   if (due && view.owner === null && !hasCode(view, seen.live)) return withoutCode(view)
   if (view.status === 'pending') return pending(view, due)
   return waiting(seen)
+}
+
+/** It is undone, if there is something to undo; that may wait for code or for its next attempt. */
+function stopping(seen: Seen): Explanation {
+  const { view } = seen
+  const plan = undoPlan(seen.entries, [])
+  const left = plan.filter(({ state }) => state === 'planned').reverse()
+  if (left.length === 0) {
+    return told(view.status, `${view.id} is being cancelled.`, view.updatedAt, null, [])
+  }
+  const names = left.map(({ step }) => `"${step}"`).join(', ')
+  const force = {
+    text: 'end it without that',
+    command: `engine.cancel(${quoted(view.id)}, 'by force', { force: true })`,
+  }
+  if (view.owner === null && !hasCode(view, seen.live)) {
+    const text = `${view.id} is to be cancelled, but no live worker has the code that undoes ${names}.`
+    return told('missing-code', text, view.updatedAt, null, [force])
+  }
+  const text = `${view.id} is being cancelled: ${names} ${left.length === 1 ? 'is' : 'are'} still to be undone${at(view.dueAt)}.`
+  return told(view.status, text, view.updatedAt, view.dueAt, [force])
 }
 
 function told(
@@ -72,8 +93,10 @@ function ended(view: RunView): Explanation {
   const where = name
     ? `its step "${shownName(name, end?.meta?.occurrence ?? 1)}" failed`
     : 'it threw'
-  return told('failed', `${id} failed because ${where}: ${message}.`, at, null, [
-    { text: 'run it again from there', command: `engine.retry(${quoted(id)})` },
+  const again = { text: 'run it again from there', command: `engine.retry(${quoted(id)})` }
+  const undone = end?.meta?.undone ? ' What it had done is undone.' : ''
+  return told('failed', `${id} failed because ${where}: ${message}.${undone}`, at, null, [
+    ...(undone ? [] : [again]),
     {
       text: 'or leave it, and go on in a new run',
       command: name
@@ -157,7 +180,9 @@ const resuming = ({ id }: RunView): Next[number] => ({
 })
 
 function forSignal(seen: Seen): readonly [string, Next] {
-  const names = [...new Set(open(seen, 'wait.opened').flatMap(({ meta }) => meta?.names ?? []))]
+  const names = [
+    ...new Set(openEntries(seen.entries, 'wait.opened').flatMap(({ meta }) => meta?.names ?? [])),
+  ]
   const first = names[0]
   if (first === undefined) return ['it waits for a signal', []]
   const listed = names.map((name) => `"${name}"`).join(' or ')
@@ -167,7 +192,7 @@ function forSignal(seen: Seen): readonly [string, Next] {
 }
 
 function forTimer(seen: Seen): readonly [string, Next] {
-  const timer = open(seen, 'timer.set')[0]
+  const timer = openEntries(seen.entries, 'timer.set')[0]
   const which = timer ? ` "${shownName(timer.name, timer.occurrence)}"` : ''
   return [`it sleeps${which}${until(seen.view.dueAt)}`, [cancelling(seen.view)]]
 }
@@ -199,18 +224,10 @@ function forChildren(seen: Seen): readonly [string, Next] {
 }
 
 /** Questions of that kind that no later entry has answered. */
-function open(seen: Seen, kind: Entry['kind']): readonly Entry[] {
-  const answered = new Set<string>()
-  return seen.entries.filter((entry) => {
-    const key = `${entry.occurrence} ${entry.name}`
-    if (entry.kind === kind) return !answered.has(key)
-    answered.add(key)
-    return false
-  })
-}
-
 function openSteps(seen: Seen): string {
-  const names = open(seen, 'step.asked').map((entry) => shownName(entry.name, entry.occurrence))
+  const names = openEntries(seen.entries, 'step.asked').map((entry) =>
+    shownName(entry.name, entry.occurrence),
+  )
   return names.length === 0 ? '' : `: ${names.map((name) => `"${name}"`).join(', ')}`
 }
 

@@ -6,6 +6,7 @@ import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import { type Entry, type FinalStatus, isFinal, type Stored } from '../model/run.js'
+import { offers, undoPlan } from './facts.js'
 import type {
   JournalEntry,
   OpenChild,
@@ -21,6 +22,8 @@ export interface Known {
   /** Due, and no live worker could execute it. */
   readonly missingCode: boolean
   readonly children?: readonly RunView[]
+  /** The newest entries, newest first. Left out in lists. */
+  readonly entries?: readonly Entry[]
 }
 
 export function runInfo(view: RunView, known: Known): RunInfo {
@@ -35,10 +38,15 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     // What only a name is known of was asked for by a parent, and is then a task more often than not.
     kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
     input: decode(view.input),
+    state: view.state === null ? undefined : decode(view.state),
     hasError: error !== null,
     error,
     tags: { ...view.tags },
     attempt: view.attempt,
+    undo:
+      view.status === 'completed'
+        ? []
+        : undoPlan(known.entries ?? [], view.end?.meta?.skipped ?? []),
     createdAt: new Date(view.createdAt),
     updatedAt: new Date(view.updatedAt),
     startedAt: dateOf(view.startedAt),
@@ -51,10 +59,11 @@ export function runInfo(view: RunView, known: Known): RunInfo {
 function standing(view: RunView, known: Known): RunStanding {
   const { status, reason } = view
   if (status === 'completed') return { status, output: outputOf(view.end?.payload ?? null) }
-  if (status === 'failed') return { status, error: endErrorOf(view, status), retryable: true }
+  if (status === 'failed')
+    return { status, error: endErrorOf(view, status), retryable: !view.end?.meta?.undone }
   if (isFinal(status)) return { status, error: endErrorOf(view, status) }
   if (known.missingCode && view.startedAt !== null) {
-    return { status: 'waiting', reason: 'missing-code', until: null }
+    return { status: 'waiting', reason: 'missing-code', until: null, available: [] }
   }
   if (status !== 'waiting') return { status }
   const children = reason === 'child' ? known.children?.map(openChild) : undefined
@@ -62,6 +71,7 @@ function standing(view: RunView, known: Known): RunStanding {
     status,
     reason: reason ?? 'signal',
     until: dateOf(view.dueAt),
+    available: offers(known.entries ?? [], known.definitions.get(view.definition)),
     ...(children && { children }),
   }
 }

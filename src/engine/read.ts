@@ -4,7 +4,8 @@ import { instantMs } from '../authoring/function/context.js'
 import type { RunFilter, RunView } from '../kernel/store.js'
 import { optionInvalid, runNotFound } from '../model/errors.js'
 import type { RunId, Uid } from '../model/ids.js'
-import { FINAL_STATUSES, type Status, type StoredReason } from '../model/run.js'
+import { ENTRIES_MAX } from '../model/limits.js'
+import { type Entry, FINAL_STATUSES, type Status, type StoredReason } from '../model/run.js'
 import {
   addressOf,
   beforeRead,
@@ -56,22 +57,31 @@ export async function viewOf(core: Core, workspace: string, id: unknown): Promis
 
 export async function infoOf(core: Core, view: RunView): Promise<RunInfo> {
   const { read } = core.kernel
-  const [live, children, attempt] = await Promise.all([
+  const [live, children, entries] = await Promise.all([
     isDueForCode(view, core.kernel.now()) ? read.liveDefinitions() : null,
     view.reason === 'child' ? read.openChildren(view.uid) : [],
-    failedAttempt(core, view),
+    lastEntries(core, view),
   ])
   const missingCode = live !== null && !hasCode(view, live)
-  const info = runInfo(view, { definitions: core.definitions, missingCode, children })
+  const { definitions } = core
+  const info = runInfo(view, { definitions, missingCode, children, entries })
+  const attempt = failedAttempt(view, entries)
   return attempt === null || !info.error ? info : { ...info, error: { ...info.error, attempt } }
 }
 
+/** Of a run that moves on by itself nothing more is asked; of one with open undos, all of them. */
+async function lastEntries(core: Core, view: RunView): Promise<readonly Entry[]> {
+  const { status, undoOpen, uid } = view
+  if (status === 'completed' || status === 'pending') return []
+  if (status === 'running' && undoOpen === 0) return []
+  const limit = undoOpen > 0 ? ENTRIES_MAX : ENTRIES_LOOKED_AT
+  return core.kernel.read.history(uid, { after: null, limit, newestFirst: true })
+}
+
 /** The end of a run names the step that failed; how often it was tried is in the entry of that failure. */
-async function failedAttempt(core: Core, view: RunView): Promise<number | null> {
+function failedAttempt(view: RunView, entries: readonly Entry[]): number | null {
   const { name, occurrence } = view.end?.meta ?? {}
   if (view.status !== 'failed' || name === undefined) return null
-  const page = { after: null, limit: ENTRIES_LOOKED_AT, newestFirst: true }
-  const entries = await core.kernel.read.history(view.uid, page)
   const failed = entries.find(
     (entry) => entry.attempt > 0 && entry.name === name && entry.occurrence === occurrence,
   )

@@ -36,16 +36,28 @@ export type StoredError = Readonly<{
 /** A child that has not ended. */
 export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
 
+/** A step that can be undone, and what has become of that. */
+export type UndoState = Readonly<{
+  step: string
+  state: 'planned' | 'done' | 'failed' | 'skipped'
+}>
+/** What the run can take now. */
+export type Offer = Readonly<{ kind: 'signal'; name: string; schema: object | null }>
+
 export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
 
 export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
+  /** What wf.setState said last. */
+  state: T['state']
   hasError: boolean
   error: StoredError | null
   tags: Dict<string>
   /** 1 + re-openings. */
   attempt: number
+  /** In get(): what can be undone, in the order in which it was done. Of a completed run nothing is undone any more. */
+  undo: readonly UndoState[]
   updatedAt: Date
   startedAt: Date | null
   finishedAt: Date | null
@@ -58,6 +70,8 @@ export type RunStanding<T extends Types = Types> = Readonly<
       status: 'waiting'
       reason: WaitReason
       until: Date | null
+      /** In get(): the signals that it waits for. */
+      available: readonly Offer[]
       /** With reason `child`, in get(): what it waits for. */
       children?: readonly OpenChild[]
       output?: undefined

@@ -41,6 +41,8 @@ export interface Answerer {
   spokeWhileParked(name: string): void
   stopFromInside(reason: string): void
   newMark(id: string): void
+  /** What get().state shows from the next commit on. */
+  shows(state: Stored): void
   /** Asked before, according to the history. */
   recalled(asks: readonly Ask[]): void
   /** What these scopes have left open is not wanted any more. `live`: whoever else it concerns is told. */
@@ -70,6 +72,8 @@ export class Conversation {
   nowAt: Instant
   /** The number of the last answer given. */
   lastSeq = 0
+  /** How many entries belong to rounds that have ended. */
+  behind = 0
   /** Its body has been called: the open questions are known, not only the journal. */
   begun = false
   private readonly program: Program | null
@@ -80,6 +84,8 @@ export class Conversation {
   private aborter: AbortController | null = null
   private asked: Ask[] = []
   private over: Withdrawn[] = []
+  /** Said since the last answer. In a history that is repeated it has been stored, but for its last window. */
+  private shown: Stored | null = null
 
   constructor(
     frame: Answerer,
@@ -95,6 +101,7 @@ export class Conversation {
     this.run = what.run
     this.program = what.program
     this.history = new Replayer(what.journal)
+    this.behind = this.history.script.behind
     this.ports = what.ports
     this.alarm = what.alarm
     this.nowAt = what.run.startedAt
@@ -188,7 +195,8 @@ export class Conversation {
     return this.history.script.rounds.get(key) ?? 0
   }
 
-  roundIsOver(scope: Scope): void {
+  roundIsOver(scope: Scope, sinceSeq: number): void {
+    this.behind += Math.max(0, this.lastSeq - sinceSeq)
     this.undos.forget(scope)
     // A loop for years counts its names anew in every round.
     for (const name of this.counts.keys()) if (name.startsWith(scope.path)) this.counts.delete(name)
@@ -196,6 +204,12 @@ export class Conversation {
 
   fail(failure: Failure): void {
     this.ended({ failure })
+  }
+
+  show(state: Stored): void {
+    if (!this.frame.active || this.frame.deaf) return
+    if (this.live) this.frame.shows(state)
+    else this.shown = state
   }
 
   mark(id: string): boolean {
@@ -248,9 +262,11 @@ export class Conversation {
         this.asked = []
         this.frame.withdrawn(this.over, false)
         this.over = []
+        this.shown = null
         const { entry } = step
         const ask = this.frame.answeredBefore(entry)
         this.nowAt = Math.max(this.nowAt, entry.at)
+        this.lastSeq = entry.seq
         this.settle()
         if (ask) this.hears(ask, entry)
       }
@@ -268,6 +284,8 @@ export class Conversation {
 
   private goLive(fresh: readonly Ask[]): void {
     this.live = true
+    if (this.shown !== null) this.frame.shows(this.shown)
+    this.shown = null
     if (this.asked.length > 0) this.asked = []
     const { over } = this
     if (over.length > 0) this.over = []

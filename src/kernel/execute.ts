@@ -196,7 +196,7 @@ export class Executor {
   private endsWithoutCode(claimed: Claimed, frame: Frame): StopCause | null {
     const { cancel } = frame.mail
     const { script } = frame.body.history
-    const needsCode = script.isUndoable && !cancel?.meta?.force
+    const needsCode = script.undoable.length > 0 && !cancel?.meta?.force
     if (needsCode && claimed.crashes < CRASHES_MAX) return null
     if (!needsCode && script.stopping) return Stopping.causeOf(frame, script.stopping.entry)
     if (!needsCode && (cancel || claimed.stop === 'cancel')) {

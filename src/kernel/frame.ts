@@ -1,7 +1,6 @@
 // Frame: a run in memory, and the loop that takes it through one turn after another.
 //
-// Owns:      the open questions of one run, its mailbox, and what it has decided and not stored yet (Outgoing).
-// Talks to:  the body (its Conversation), attempts of steps, and the worker that holds it (HolderDeps).
+// Owns: the open questions of one run, its mailbox, what it has decided and not stored yet. Talks to the worker's parts.
 //
 // Invariants (O1 and O4 are the Conversation's)
 //   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.
@@ -11,7 +10,7 @@
 
 import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
-import type { Entry, Instant, Message, NewEntry, RunFacts, Stop } from '../model/run.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts, Stop, Stored } from '../model/run.js'
 import { Alarm } from './alarm.js'
 import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
@@ -125,6 +124,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   stopFromInside(reason: string): void {
     const cause = { kind: 'cancel', reason, inside: true, message: null, force: false } as const
     this.stopping ??= new Stopping(this, cause)
+  }
+
+  shows(state: Stored): void {
+    this.out.shows(state)
   }
 
   newMark(id: string): void {
@@ -345,10 +348,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore } = parts
+    const { entries, taken, starts, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news() : null
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, state, next }
     this.inFlight = { delta, parts }
     return delta
   }

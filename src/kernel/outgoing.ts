@@ -4,7 +4,7 @@
 //   G1. The number of an entry is fixed when it is appended: entries go out in that order, without gaps.
 //   G2. One delta of a run is in flight at a time; what is decided meanwhile waits here and goes out as one.
 
-import type { Instant, NewEntry } from '../model/run.js'
+import type { Instant, NewEntry, Stored } from '../model/run.js'
 import type { StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
@@ -15,6 +15,7 @@ export interface Parts {
   readonly starts: readonly StartDelta[]
   readonly messages: readonly OutMessage[]
   readonly notBefore: Instant | null
+  readonly state: Stored | null
 }
 
 /** Most deltas take, start and send nothing. */
@@ -28,6 +29,7 @@ export class Outgoing {
   private taken: number[] = []
   private starts: StartDelta[] = []
   private messages: OutMessage[] = []
+  private state: Stored | null = null
   private notBefore: Instant | null = null
 
   constructor(ackedSeq: number) {
@@ -60,20 +62,26 @@ export class Outgoing {
     this.messages.push(message)
   }
 
+  /** From the next commit on. */
+  shows(state: Stored): void {
+    this.state = state
+  }
+
   /** These entries must not be stored before `due`. */
   holds(due: Instant): void {
     if (this.notBefore === null || due > this.notBefore) this.notBefore = due
   }
 
   take(): Parts {
-    const { entries, notBefore } = this
+    const { entries, notBefore, state } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
     const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
     this.notBefore = null
-    return { entries, taken, starts, messages, notBefore }
+    this.state = null
+    return { entries, taken, starts, messages, notBefore, state }
   }
 
   /** The database has stored what was in flight. */
@@ -96,5 +104,6 @@ export class Outgoing {
     this.starts = [...parts.starts, ...this.starts]
     if (without === 0) this.messages = [...parts.messages, ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)
+    this.state ??= parts.state
   }
 }

@@ -56,10 +56,12 @@ export interface Stopped {
 
 export interface Script {
   readonly stopping: Stopped | null
+  /** Entries that belong to rounds which have ended. */
+  readonly behind: number
   /** Per loop, the last round that has ended. */
   readonly rounds: ReadonlyMap<string, number>
-  /** Something can be undone that has not been. */
-  readonly isUndoable: boolean
+  /** The undos that are open, oldest first. */
+  readonly undoable: readonly string[]
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   /** The entry that first has it. */
@@ -102,7 +104,9 @@ export function readScript(journal: readonly Entry[]): Script {
 
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
-  const { before, stopping } = untilStopping(withoutRounds(kept, rounds))
+  const needed = withoutRounds(kept, rounds)
+  const behind = kept.length - needed.length
+  const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
     if (entry.kind === 'mark' && !marks.has(entry.name)) marks.set(entry.name, entry.seq)
     const key = keyOf(entry.name, entry.occurrence)
@@ -129,8 +133,19 @@ export function readScript(journal: readonly Entry[]): Script {
   }
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
-  const isUndoable = hasUndoable(withoutRounds(kept, rounds))
-  return { windows, asks, marks, openChildren, lastStep, stepsDone, stopping, rounds, isUndoable }
+  const undoable = openUndos(needed)
+  return {
+    windows,
+    asks,
+    marks,
+    openChildren,
+    lastStep,
+    stepsDone,
+    stopping,
+    rounds,
+    behind,
+    undoable,
+  }
 }
 
 function newHistory(): AskHistory {
@@ -249,11 +264,11 @@ function untilStopping(entries: readonly Entry[]): {
   return { before: entries.slice(0, at), stopping: { entry, after: entries.slice(at + 1) } }
 }
 
-function hasUndoable(entries: readonly Entry[]): boolean {
+function openUndos(entries: readonly Entry[]): readonly string[] {
   const open = new Set<string>()
   for (const { kind, name, occurrence, meta } of entries) {
     if (meta?.undoable) open.add(undoName(name, occurrence))
     else if (kind === 'undo.completed') open.delete(name)
   }
-  return open.size > 0
+  return [...open]
 }

@@ -64,6 +64,8 @@ export interface RunView {
   readonly crashes: number
   /** Steps that can be undone and are not. */
   readonly undoOpen: number
+  /** What the run shows of itself. */
+  readonly state: Stored | null
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null

@@ -20,7 +20,9 @@ export interface ScopeTurn extends Turn {
   withdraw(scope: Scope, isExpected: boolean): void
   /** Settles as the scope did, once that is written down. */
   scopeEnded(scope: Scope, end: End<Stored>): Promise<Stored>
-  roundEnded(scope: Scope, value: Stored, isDone: boolean): Promise<Stored>
+  /** The number of the last answer given. */
+  readonly lastSeq: number
+  roundEnded(round: RoundEnd): Promise<Stored>
   lastRound(key: string): number
   /** What a round that is in the history has left. */
   recall(round: string): Promise<{ readonly value: Stored; readonly isDone: boolean }>
@@ -28,6 +30,14 @@ export interface ScopeTurn extends Turn {
   undo(undoable: Undoable): Promise<Stored>
   /** Whatever the body does now. */
   fail(failure: Failure): void
+}
+
+export interface RoundEnd {
+  readonly scope: Scope
+  /** The last answer before it began. */
+  readonly sinceSeq: number
+  readonly value: Stored
+  readonly isDone: boolean
 }
 
 type End<T> = { readonly value: T } | { readonly failure: Failure }
@@ -82,6 +92,8 @@ export async function runLoop(
   }
   for (;;) {
     number += 1
+    // The end of the round before is behind the run when this one has ended.
+    const sinceSeq = turn.lastSeq - (number > 1 ? 1 : 0)
     const named = `${key}@${number}`
     const inside = new Scope(scope, { name: named, occurrence: 1, path: `${named}/` })
     const end = await endOf(round(turn.inside(inside), state))
@@ -91,7 +103,7 @@ export async function runLoop(
       return ended(turn, scope, end)
     }
     const { done, value } = end.value
-    const left = await turn.roundEnded(inside, value, done)
+    const left = await turn.roundEnded({ scope: inside, sinceSeq, value, isDone: done })
     if (done) return left
     state = left
   }

@@ -19,7 +19,8 @@ export class Scribe {
 
   append(entry: NewEntry): void {
     const { run, out, body, deps } = this.frame
-    const seq = out.append(entry)
+    // What belongs to rounds that have ended is behind the run: a loop may go on for years.
+    const seq = out.append(entry) - body.behind
     if (seq === ENTRIES_WARN)
       deps.ports.log.warn(`Run ${run.id} has ${seq} entries in its journal.`)
     if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })

@@ -17,6 +17,7 @@ import type {
   NewMessage,
   Status,
   Stop,
+  Stored,
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
@@ -172,6 +173,8 @@ export interface TurnDelta {
   }[]
   /** Steps that can be undone and are not; null: as many as before. */
   readonly undoOpen: number | null
+  /** What the run shows of itself from now on; null: as before. */
+  readonly state: Stored | null
   readonly next: Next
 }
 

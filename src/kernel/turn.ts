@@ -14,7 +14,7 @@ import type {
 import type { EntryMeta, Instant, Message, RunFacts, Stored } from '../model/run.js'
 import { type Ask, RECORD, type RecordAsk, type Undoable } from './asks.js'
 import { Scope } from './scope.js'
-import { runLoop, runRace, runScope, type ScopeTurn } from './scopes.js'
+import { type RoundEnd, runLoop, runRace, runScope, type ScopeTurn } from './scopes.js'
 import type { Undos } from './undos.js'
 
 /** A question before the frame has given it its place. */
@@ -44,13 +44,16 @@ export interface Asked {
   nextOccurrence(name: string): number
   asks(ask: Ask): void
   mark(id: string): boolean
+  show(state: Stored): void
   stopFromInside(reason: string): void
   /** Nothing of this scope is wanted any more. */
   withdraw(scope: Scope, isExpected: boolean): void
   /** The last round of a loop that has ended in the history; 0: none. */
   lastRound(key: string): number
-  /** A round has ended well: nothing of it will be asked again. */
-  roundIsOver(scope: Scope): void
+  /** The number of the last answer given. */
+  readonly lastSeq: number
+  /** A round has ended well: nothing of it will be asked again. `sinceSeq`: where it began. */
+  roundIsOver(scope: Scope, sinceSeq: number): void
   /** The run fails, whatever the body does now. */
   fail(failure: Failure): void
 }
@@ -113,6 +116,10 @@ class TurnInside implements ScopeTurn {
     return this.frame.mark(id)
   }
 
+  show(state: Stored): void {
+    if (!this.within.isOver) this.frame.show(state)
+  }
+
   stop(reason: string): Promise<never> {
     this.frame.stopFromInside(reason)
     return new Promise<never>(() => {})
@@ -173,8 +180,13 @@ class TurnInside implements ScopeTurn {
     return this.ask(name, { kind: 'record', effect, as: 'scope.ended', meta }, { occurrence })
   }
 
-  async roundEnded(scope: Scope, value: Stored, isDone: boolean): Promise<Stored> {
-    this.frame.roundIsOver(scope)
+  get lastSeq(): number {
+    return this.frame.lastSeq
+  }
+
+  async roundEnded(round: RoundEnd): Promise<Stored> {
+    const { scope, sinceSeq, value, isDone } = round
+    this.frame.roundIsOver(scope, sinceSeq)
     const meta = isDone ? { done: true } : {}
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })

@@ -61,6 +61,8 @@ export interface Turn {
   ): Promise<Stored>
   /** Is this change part of the run's history? Synchronous; recorded with the next answer. */
   mark(id: string): boolean
+  /** What people see of the run from its next commit on. No question: silent while it is replayed. */
+  show(state: Stored): void
   /** Ends the run as cancelled from inside. Never settles, so no catch can swallow it. */
   stop(reason: string): Promise<never>
 }

@@ -9,6 +9,7 @@ import {
   type Message,
   type Status,
   type Stop,
+  type Stored,
   type StoredReason,
 } from '../model/run.js'
 
@@ -21,6 +22,7 @@ export interface MemoryRun {
   reason: StoredReason | null
   stop: Stop | null
   undoOpen: number
+  state: Stored | null
   owner: WorkerId | null
   dueAt: Instant | null
   epoch: number
@@ -109,6 +111,7 @@ export function claimedOf(row: MemoryRun): Claimed {
 
 export function viewOf(row: MemoryRun): RunView {
   const { version, status, reason, stop, dueAt, owner, attempt, crashes, undoOpen } = row
+  const { state: shown } = row
   const { uid, createdAt, updatedAt, startedAt, finishedAt, deadlineAt } = row
   const { id, workspace, definition, tags, input, parent } = row.run
   const last = row.journal.at(-1)
@@ -116,7 +119,18 @@ export function viewOf(row: MemoryRun): RunView {
   const family = { parentUid: parent?.uid ?? null, parentId: parent?.id ?? null }
   const times = { createdAt, updatedAt, startedAt, finishedAt, deadlineAt }
   const seq = row.journal.length
-  const state = { status, reason, stop, dueAt, owner, attempt, crashes, undoOpen, seq }
+  const state = {
+    status,
+    reason,
+    stop,
+    dueAt,
+    owner,
+    attempt,
+    crashes,
+    undoOpen,
+    seq,
+    state: shown,
+  }
   const names = { uid, id, workspace, definition, version, tags, input }
   return { ...names, ...family, ...times, ...state, end }
 }

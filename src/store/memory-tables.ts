@@ -161,6 +161,7 @@ export class MemoryTables {
       reason: null,
       stop: null,
       undoOpen: 0,
+      state: null,
       owner: claim && by ? by.id : null,
       dueAt: claim ? null : dueAt,
       epoch: claim ? 1 : 0,
@@ -209,6 +210,7 @@ export class MemoryTables {
     }
     row.updatedAt = batch.now
     row.undoOpen = delta.undoOpen ?? row.undoOpen
+    row.state = delta.state ?? row.state
     this.move(row, next, batch.now)
     return true
   }

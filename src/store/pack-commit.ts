@@ -135,6 +135,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
   const stopSeen = new SparseList(null)
   const undo = new SparseList(null)
   const builds: (string | null)[] = []
+  const states: (string | null)[] = []
   for (const { delta } of turns) {
     const { fence, next, entries } = delta
     const park = next.kind === 'park' ? next : null
@@ -155,10 +156,12 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
     stopSeen.add(end ? end.stopSeen : park ? park.stopSeen : null)
     undo.add(delta.undoOpen)
     if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
+    if (delta.state !== null) states[uid.length - 1] = delta.state
   }
   const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
   const lists = [...all, stopSeen, undo].map(String)
-  return [...lists, packSparse(filled(builds, turns.length))]
+  const texts = [builds, states].map((some) => packSparse(filled(some, turns.length)))
+  return [...lists, ...texts]
 }
 
 function isOutcome({ kind }: NewEntry): boolean {

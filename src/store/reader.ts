@@ -91,6 +91,7 @@ function viewOf(row: Row): RunView {
     attempt: numberOf(row, 'attempt'),
     crashes: numberOf(row, 'crashes'),
     undoOpen: numberOf(row, 'undo_open'),
+    state: textOrNull(row, 'state'),
     tags: tagsOf(textOf(row, 'tags')),
     parentUid: textOrNull(row, 'parent_uid') as Uid | null,
     parentId: textOrNull(row, 'parent_id') as RunId | null,

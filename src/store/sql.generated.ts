@@ -112,6 +112,12 @@ create table @schema@.messages (
 );
 create index messages_untaken on @schema@.messages (uid, no) where taken_seq is null;
 
+-- What a run shows of itself while it goes on (get().state). Apart from its row, which every step writes anew.
+create table @schema@.states (
+  uid uuid primary key,
+  state text not null
+);
+
 -- One row per incarnation of an engine process.
 create table @schema@.workers (
   id uuid primary key,
@@ -168,11 +174,12 @@ create view @schema@.shown_v1 as
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
-      l.meta as end_meta, l.payload as end_payload
+      l.meta as end_meta, l.payload as end_payload, s.state
     from @schema@.runs r
     cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
     left join lateral (
-      select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true;` },
+      select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true
+    left join lateral (select s.state from @schema@.states s where s.uid = r.uid limit 1) s on true;` },
   { number: 2, name: 'commit', breaking: false, sql: `-- breaking: no
 -- The commit call: starts, messages and turn results in one transaction, several statements in a fixed order.
 --
@@ -201,7 +208,7 @@ create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text, t_state text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -332,6 +339,12 @@ begin
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
+      if t_state <> '' then
+        insert into states (uid, state)
+          select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
+            where t.state is not null and (is_whole or applied[t.i] = phase)
+          on conflict (uid) do update set state = excluded.state;
+      end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
         update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
@@ -1021,6 +1034,7 @@ begin
     delete from runs r where r.uid = any (doomed);
     delete from journal j where j.uid = any (doomed);
     delete from messages m where m.uid = any (doomed);
+    delete from states s where s.uid = any (doomed);
     pruned := cardinality(doomed);
     next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
   end if;
@@ -1032,12 +1046,12 @@ export const QUERIES = {
   commit: `select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
-  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text,
-  $27::int[], $28::int[], $29::int[], $30::int[], $31::float8[], $32::text[], $33::text, $34::text, $35::text,
-  $36::int[], $37::int[],
-  $38::int[], $39::uuid[], $40::boolean[], $41::int[], $42::float8[], $43::float8[], $44::uuid[],
-  $45::text, $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text,
-  $53::int[], $54::uuid[], $55::boolean[], $56::text[], $57::text, $58::text, $59::text, $60::text, $61::text, $62::text)`,
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text, $27::text,
+  $28::int[], $29::int[], $30::int[], $31::int[], $32::float8[], $33::text[], $34::text, $35::text, $36::text,
+  $37::int[], $38::int[],
+  $39::int[], $40::uuid[], $41::boolean[], $42::int[], $43::float8[], $44::float8[], $45::uuid[],
+  $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text,
+  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,

@@ -17,9 +17,12 @@ import type { Effect, Program, Turn } from '../model/program.js'
 import { NO_RETRY } from '../model/retry.js'
 import type { RunFacts } from '../model/run.js'
 import { childIsNoStep, notInEngine, stepNotReached } from './errors.js'
+import { answersTo } from './names.js'
 
 type When = 'before' | 'after'
 type Stub = { readonly fn: (...args: unknown[]) => unknown; readonly calls: unknown[] }
+type StepStub = Stub & { readonly step: string }
+type StepName = { readonly name: string; readonly occurrence: number }
 /** The step that a stubbed definition consists of; a task has one of that name anyway. */
 const RUN = 'run'
 
@@ -31,13 +34,14 @@ export interface StepsDeps {
 
 export class Steps {
   private readonly deps: StepsDeps
+  /** By the name of the definition. */
   private readonly wholes = new Map<string, Stub>()
-  private readonly stubs = new Map<string, Stub>()
-  private readonly counts = new Map<string, number>()
-  private readonly seen = new Set<string>()
+  private readonly stubs = new Map<string, StepStub[]>()
+  /** By the id of the run. */
+  private readonly executed = new Map<string, StepName[]>()
   private readonly lasts = new Map<Uid, string>()
   /** Runs that are steps of others. */
-  private readonly parents = new Map<Uid, { readonly id: string; readonly name: string }>()
+  private readonly parents = new Map<Uid, StepName & { readonly id: string }>()
   private readonly plans = new Set<{ readonly step: string; readonly when: When }>()
 
   constructor(deps: StepsDeps) {
@@ -56,7 +60,8 @@ export class Steps {
     if (typeof fn !== 'function') throw optionInvalid('fn', 'stub', fn, 'a function')
     const stub: Stub = { fn: fn as Stub['fn'], calls: [] }
     if (step === null) this.wholes.set(made.name, stub)
-    else this.stubs.set(keyOf(made.name, step), stub)
+    // The last one counts.
+    else this.stubs.set(made.name, [{ ...stub, step }, ...(this.stubs.get(made.name) ?? [])])
     return stub
   }
 
@@ -69,7 +74,8 @@ export class Steps {
   }
 
   executions(runId: string, step: string): number {
-    return this.counts.get(keyOf(runId, step)) ?? 0
+    const names = this.executed.get(runId) ?? []
+    return names.filter(({ name, occurrence }) => answersTo(name, occurrence, step)).length
   }
 
   /** A crash that never came would make a test say what it does not show. */
@@ -77,7 +83,8 @@ export class Steps {
     const [plan] = this.plans
     this.plans.clear()
     if (!plan) return
-    const seen = [...this.seen]
+    const names = [...this.executed.values()].flat()
+    const seen = [...new Set(names.map(({ name, occurrence }) => shownName(name, occurrence)))]
     throw stepNotReached(plan.step, plan.when, seen, didYouMean(plan.step, seen))
   }
 
@@ -92,14 +99,15 @@ export class Steps {
     if (delta.kind !== 'turn') return
     for (const { run } of delta.starts) {
       const entry = delta.entries.find(({ meta }) => meta?.uid === run.uid)
-      if (entry && run.parent) this.parents.set(run.uid, { id: run.parent.id, name: entry.name })
+      if (!entry || !run.parent) continue
+      const { name, occurrence } = entry
+      this.parents.set(run.uid, { id: run.parent.id, name, occurrence })
     }
   }
 
   /** `crash` ends the life that executes it; null: nobody would go on with it. */
   async execute(execution: Execution, crash: (() => Promise<never>) | null): Promise<Effect> {
     const names = this.namesOf(execution)
-    for (const name of names) this.seen.add(name)
     if (crash && this.isDue(names, 'before')) return crash()
     this.count(execution)
     try {
@@ -127,7 +135,7 @@ export class Steps {
   private guarded(turn: Turn): Turn {
     const child: Turn['child'] = (name, order) => {
       const { definition } = turn.run
-      if (this.stubs.has(keyOf(definition, name))) {
+      if (this.stubOf(definition, { name, occurrence: 1 })) {
         throw childIsNoStep(definition, name, order.definition)
       }
       return turn.child(name, order)
@@ -138,7 +146,7 @@ export class Steps {
   private codeOf(execution: Execution): Promise<Effect> {
     const { run, name, attempt, order } = execution
     const whole = name === RUN ? this.wholes.get(run.definition) : undefined
-    const stub = whole ?? this.stubs.get(keyOf(run.definition, name))
+    const stub = whole ?? this.stubOf(run.definition, execution)
     if (!stub) return order.execute(attempt)
     const made = this.deps.definitions.get(run.definition)
     const { log, valueBytesMax } = this.deps
@@ -150,25 +158,38 @@ export class Steps {
       return stub.fn(...args)
     }
     const { stopOn } = order.retry
-    return executed(call, undefined, { name, valueBytesMax, undone: false, stopOn, run: null })
+    const of = { name, valueBytesMax, undone: false, stopOn, run: null }
+    return executed(call, undefined, of)
+  }
+
+  private stubOf(definition: string, { name, occurrence }: StepName): Stub | undefined {
+    const stubs = this.stubs.get(definition)
+    return stubs?.find(({ step }) => answersTo(name, occurrence, step))
   }
 
   private count({ run, name, occurrence }: Execution): void {
-    const parent = this.parents.get(run.uid)
-    const keys = new Set([keyOf(run.id, name), keyOf(run.id, shownName(name, occurrence))])
-    if (parent && name === RUN) keys.add(keyOf(parent.id, parent.name))
-    for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
+    const parent = name === RUN ? this.parents.get(run.uid) : undefined
+    this.executedIn(run.id).push({ name, occurrence })
+    if (parent) this.executedIn(parent.id).push(parent)
     this.lasts.set(run.uid, shownName(name, occurrence))
   }
 
-  private namesOf({ run, name, occurrence }: Execution): ReadonlySet<string> {
-    const parent = name === RUN ? this.parents.get(run.uid) : undefined
-    return new Set([name, shownName(name, occurrence), ...(parent ? [parent.name] : [])])
+  private executedIn(runId: string): StepName[] {
+    const names = this.executed.get(runId) ?? []
+    this.executed.set(runId, names)
+    return names
   }
 
-  private isDue(names: ReadonlySet<string>, when: When): boolean {
+  /** Of a task also that of the step which it is. */
+  private namesOf({ run, name, occurrence }: Execution): StepName[] {
+    const parent = name === RUN ? this.parents.get(run.uid) : undefined
+    return [{ name, occurrence }, ...(parent ? [parent] : [])]
+  }
+
+  private isDue(names: readonly StepName[], when: When): boolean {
     for (const plan of this.plans) {
-      if (plan.when !== when || !names.has(plan.step)) continue
+      if (plan.when !== when) continue
+      if (!names.some(({ name, occurrence }) => answersTo(name, occurrence, plan.step))) continue
       return this.plans.delete(plan)
     }
     return false
@@ -181,5 +202,3 @@ function inputOf(made: Made | undefined, run: RunFacts): unknown {
   if (!made?.input || run.parentUid === null) return input
   return parse(made.input, input, 'INPUT_INVALID', `The input of ${made.kind} "${made.name}"`)
 }
-
-const keyOf = (one: string, other: string): string => `${one}\u001f${other}`

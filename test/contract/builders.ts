@@ -115,6 +115,7 @@ export function turn(fence: Fence, changes: Partial<TurnDelta> = {}): TurnDelta 
     starts: [],
     messages: [],
     undoOpen: null,
+    state: null,
     next: { kind: 'go' },
     ...changes,
   }

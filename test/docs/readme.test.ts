@@ -23,6 +23,7 @@ export async function charge(order, { idempotencyKey }) {
   if (calls.length === 2) throw new Error('card network down')
   return { id: 'pay-1' }
 }
+export const refund = (payment) => calls.push('refund ' + payment.id)
 `
 
 test('the first program runs to its end, two days and a failed charge later', async () => {

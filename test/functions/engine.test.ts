@@ -633,3 +633,22 @@ describe('a step', () => {
     expect(executions).toBe(1)
   })
 })
+
+describe('a loop', () => {
+  test('for years outlives the limit of a history, and counts nothing that is behind it', async () => {
+    const rounds = 20_000
+    const years = workflow('years', async (wf) =>
+      wf.loop('rounds', 0, async (wf, n) => {
+        await wf.do('a', () => n)
+        await wf.do('b', () => n)
+        return n === rounds ? wf.done(n) : n + 1
+      }),
+    )
+    const engine = await open([years])
+    const run = await engine.start(years)
+    expect(await run.result()).toBe(rounds)
+    const [last] = (await engine.history(run.id, { limit: 1, order: 'newest' })).items
+    expect(last?.seq).toBeGreaterThan(60_000)
+    expect(engine.lines.filter((line) => /entries/.test(line))).toEqual([])
+  }, 120_000)
+})

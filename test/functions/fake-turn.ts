@@ -25,7 +25,7 @@ export type Question =
   | { kind: 'receive'; name: string; wish: Wish }
   | { kind: 'child'; name: string; order: ChildOrder }
   | { kind: 'mark'; name: string }
-  | { kind: 'stop'; name: string }
+  | { kind: 'stop' | 'show'; name: string }
 
 export interface Script {
   /** What receive gives, in order. */
@@ -134,6 +134,7 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
     scope: () => Promise.reject(new Error('not used')),
     race: () => Promise.reject(new Error('not used')),
     loop: () => Promise.reject(new Error('not used')),
+    show: (state) => void questions.push({ kind: 'show', name: state }),
     mark: (name) => {
       questions.push({ kind: 'mark', name })
       return true

@@ -123,6 +123,7 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       const engine = await world.open([racing, child], more)
       const run = await engine.start(racing)
       await eventually(async () => (await engine.list({ parentId: run.id })).items.length).toBe(1)
+      await eventually(() => run.get()).toMatchObject({ undo: [{}, {}] })
       await run.signal('answer', { ok: true })
       await run.signal('answer', 'second')
       expect(await run.result()).toEqual([{ winner: 'answer', value: { ok: true } }, 'second'])
@@ -300,6 +301,14 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       expect(did).toEqual(['undo b', 'undo a'])
       const error = await engine.retry(run.id).catch((reason: unknown) => reason)
       expect(PerdureError.is(error, 'RUN_NOT_RETRYABLE')).toBe(true)
+      expect(await run.get()).toMatchObject({
+        retryable: false,
+        undo: [
+          { step: 'a', state: 'done' },
+          { step: 'b', state: 'done' },
+        ],
+      })
+      expect((await engine.explain(run.id)).sentence).toMatch(/What it had done is undone\.$/)
     })
 
     test('a second cancel changes nothing while it is undone; force ends it, and says what was skipped', async () => {
@@ -325,9 +334,17 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       await run.cancel('second')
       await new Promise((resolve) => setTimeout(resolve, 50))
       expect([did, await run.status()]).toEqual([['try b'], 'waiting'])
+      expect((await run.get()).undo).toEqual([
+        { step: 'a', state: 'planned' },
+        { step: 'b', state: 'planned' },
+      ])
+      const { sentence, next } = await engine.explain(run.id)
+      expect(sentence).toContain('is being cancelled: "b", "a" are still to be undone at ')
+      expect(next[0]?.command).toBe(`engine.cancel('${run.id}', 'by force', { force: true })`)
       await engine.cancel(run.id, 'by force', { force: true })
       await eventually(() => run.status()).toBe('cancelled')
       expect(did).toEqual(['try b'])
+      expect((await run.get()).undo.map(({ state }) => state)).toEqual(['skipped', 'skipped'])
     })
   })
 })

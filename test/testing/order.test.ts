@@ -17,7 +17,7 @@ const order = workflow(
     const payment = await wf.do(
       'charge',
       (): Promise<{ paymentId: string }> => Promise.reject(new Error('the real bank')),
-      { retries: 3 },
+      { retries: 3, undo: () => Promise.reject(new Error('the real refund')) },
     )
     const approval = await wf.waitFor('approval', { timeout: '24h', orNull: true })
     if (!approval?.ok) return wf.cancel(approval ? `refused by ${approval.by}` : 'nobody approved')
@@ -32,17 +32,15 @@ const order = workflow(
     return shipment
   },
 )
-const tables = workflow('tables', (wf) =>
-  wf.transaction('make', async (tx) => {
-    await tx.query('create table shipments (id serial, order_id text, payment_id text)')
-  }),
-)
 
 const input = { id: 'o-1', amount: 100 }
 const open = async () => {
-  const engine = await createTestEngine({ workflows: [order, tables], log: quiet })
-  await engine.run(tables)
+  const engine = await createTestEngine({ workflows: [order], log: quiet })
+  await engine.transaction((tx) =>
+    tx.query('create table shipments (id serial, order_id text, payment_id text)'),
+  )
   engine.stub(order, 'charge', () => ({ paymentId: 'p-1' }))
+  engine.stub(order, 'undo:charge', () => undefined)
   engine.stub(order, 'tell the customer', () => undefined)
   return engine
 }
@@ -59,11 +57,12 @@ test('an approved order ships two days later and charges once', async () => {
   expect(engine.executions(run.id, 'ship')).toBe(1)
 })
 
-test('nobody approves: cancelled after a day', async () => {
+test('nobody approves: cancelled after a day, and refunded', async () => {
   await using engine = await open()
   const run = await engine.start(order, input)
   await engine.advance('24h')
   await expect(run.result()).rejects.toMatchObject({ code: 'WORKFLOW_CANCELLED' })
+  expect(engine.executions(run.id, 'undo:charge')).toBe(1)
   await expect(run.signal('approval', { ok: true, by: 'late' })).rejects.toBeInstanceOf(
     PerdureError,
   )

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { type Step, task, typed, workflow } from '../../src/index.js'
+import { answersTo } from '../../src/testing/names.js'
 import { kindsOf, refusalOf } from '../support/world.js'
 import { open } from './kit.js'
 
@@ -193,4 +194,60 @@ test('a definition of the same name is another definition', async () => {
     (_: unknown, step: Step) => step.key,
   )
   expect(() => engine.stub(namesake, () => 'x')).toThrow('not a definition of this engine')
+})
+
+test.each([
+  ['charge', 1, 'charge', true],
+  ['charge', 2, 'charge#2', true],
+  ['charge', 2, 'charge', true],
+  ['charge', 1, 'charge#2', false],
+  ['recharge', 1, 'charge', false],
+  ['renewals@3/charge', 1, 'charge', true],
+  ['renewals@3/charge', 1, 'renewals@3/charge', true],
+  ['renewals@3/charge', 1, 'renewals@2/charge', false],
+  ['undo:charge', 1, 'undo:charge', true],
+  ['undo:charge#2', 1, 'undo:charge', true],
+  ['undo:renewals@3/charge', 1, 'undo:charge', true],
+  ['undo:charge', 1, 'charge', false],
+  ['charge', 1, 'undo:charge', false],
+])('the step %s, number %d, is what a test calls %s: %s', (name, occurrence, asked, is) => {
+  expect(answersTo(name, occurrence, asked)).toBe(is)
+})
+
+test('a step inside a loop and an undo are stubbed by the names that the code gave', async () => {
+  const renewals = workflow('renewals', (wf) =>
+    wf.loop('renew', 1, async (wf, month) => {
+      const paid = await wf.do('charge', () => 'the real bank', { undo: () => 'the real refund' })
+      if (month === 3) throw new Error(`${paid} too much`)
+      await wf.sleep('a month', '30 days')
+      return month + 1
+    }),
+  )
+  const engine = await open([renewals])
+  const charged = engine.stub(renewals, 'charge', () => 'stub')
+  const refunded = engine.stub(renewals, 'undo:charge', () => undefined)
+  const run = await engine.start(renewals)
+  await engine.advance('30 days')
+  await engine.crash()
+  await engine.advance('30 days')
+  expect((await run.get()).error).toMatchObject({ message: 'stub too much' })
+  expect(charged.calls).toHaveLength(3)
+  expect(engine.executions(run.id, 'charge')).toBe(3)
+  expect(engine.executions(run.id, 'renew@2/charge')).toBe(1)
+  expect(engine.executions(run.id, 'undo:charge')).toBe(refunded.calls.length)
+  expect(refunded.calls.length).toBeGreaterThan(0)
+})
+
+test('errors that a step is not retried for stop the stub too', async () => {
+  const once = workflow('once', (wf) =>
+    wf.do('call', () => 1, { retry: { attempts: 5, stopOn: ['TypeError'] } }),
+  )
+  const engine = await open([once])
+  const called = engine.stub(once, 'call', () => {
+    throw new TypeError('no use')
+  })
+  const run = await engine.start(once)
+  await engine.advance('1h')
+  expect(await run.status()).toBe('failed')
+  expect(called.calls).toHaveLength(1)
 })

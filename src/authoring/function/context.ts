@@ -6,7 +6,7 @@ import type { Turn } from '../../model/program.js'
 import type { Surroundings } from '../definition.js'
 import type { Executing } from '../nesting.js'
 import { runLog, runRef } from '../step.js'
-import type { Log, RunRef } from '../types.js'
+import type { Log, RunRef, Schema } from '../types.js'
 
 export interface Context extends Executing {
   readonly turn: Turn
@@ -14,6 +14,14 @@ export interface Context extends Executing {
   readonly log: Log
   readonly around: Surroundings
   readonly waits: OpenWaits
+  /** Of the state that it shows. */
+  readonly stateSchema: Schema | null
+}
+
+/** What a context needs of the definition. */
+export interface ContextOfRun {
+  readonly version: string
+  readonly state: Schema | null
 }
 
 /** Inside a scope: another turn, the same run. */
@@ -24,28 +32,32 @@ export function innerContext(outer: Context, turn: Turn): Context {
 /** Which names are waited for, and by which wait. What a scope waits for is forgotten with it. */
 export type OpenWaits = Map<string, string>
 
-export function contextOf(turn: Turn, version: string, around: Surroundings): Context {
-  return new ContextOf(turn, version, around)
+export function contextOf(turn: Turn, made: ContextOfRun, around: Surroundings): Context {
+  return new ContextOf(turn, made, around)
 }
 
 /** Most runs look at neither `run` nor `log` and wait for nothing: these are made when they are asked for. */
 class ContextOf implements Context {
   readonly turn: Turn
   readonly around: Surroundings
-  readonly #version: string
+  readonly #made: ContextOfRun
   #run: RunRef | null = null
   #log: Log | null = null
   #waits: OpenWaits | null = null
   executing = 0
 
-  constructor(turn: Turn, version: string, around: Surroundings) {
+  constructor(turn: Turn, made: ContextOfRun, around: Surroundings) {
     this.turn = turn
     this.around = around
-    this.#version = version
+    this.#made = made
+  }
+
+  get stateSchema(): Schema | null {
+    return this.#made.state
   }
 
   get run(): RunRef {
-    this.#run ??= runRef(this.turn.run, this.#version)
+    this.#run ??= runRef(this.turn.run, this.#made.version)
     return this.#run
   }
 
@@ -81,6 +93,10 @@ class InnerContext implements Context {
 
   get around(): Surroundings {
     return this.#outer.around
+  }
+
+  get stateSchema(): Schema | null {
+    return this.#outer.stateSchema
   }
 
   /** What is open outside is open here; what is opened here is not open outside. */

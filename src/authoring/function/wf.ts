@@ -1,6 +1,7 @@
 // The `wf` of one turn: every verb checks what it is given, asks one question, and decodes the answer.
 // What is wrong with a call is thrown at the call, so that a forgotten await cannot hide it.
 
+import { encode } from '../../model/codec.js'
 import { optionInvalid, shown } from '../../model/errors.js'
 import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
 import type { Attempt, Due, Transaction, Turn } from '../../model/program.js'
@@ -11,18 +12,19 @@ import type { Surroundings } from '../definition.js'
 import { calledByStep, refuseNested } from '../nesting.js'
 import { readStepOptions } from '../options.js'
 import { answered, decoded, effectOf, thrown } from '../recorded.js'
+import { parseNow } from '../schema.js'
 import { stepOf } from '../step.js'
 import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
 import { undoBy } from '../undo.js'
-import { type Context, contextOf, instantMs, stepName } from './context.js'
+import { type Context, type ContextOfRun, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
 import { DoneWith, loop, race, scope } from './scopes.js'
 import { waitFor } from './wait.js'
 
 const NO_REASON = 'cancelled by the workflow itself'
 
-export function makeWf(turn: Turn, version: string, around: Surroundings): Wf {
-  return new Verbs(contextOf(turn, version, around)) as unknown as Wf
+export function makeWf(turn: Turn, made: ContextOfRun, around: Surroundings): Wf {
+  return new Verbs(contextOf(turn, made, around)) as unknown as Wf
 }
 
 /** Methods, not functions of its own: one is made for every run and for every replay. */
@@ -80,6 +82,10 @@ class Verbs {
     return loop(this.#context, [name, initial, round], innerOfRound)
   }
 
+  setState(state: unknown): void {
+    setState(this.#context, state)
+  }
+
   cancel(reason: unknown = NO_REASON): Promise<never> {
     return this.#context.turn.stop(reasonText(reason))
   }
@@ -122,6 +128,15 @@ function sleep(context: Context, where: string, name: unknown, due: Due): Promis
   const { turn, around } = context
   refuseNested(context, where)
   return answered(turn.sleep(stepName(name), due), around)
+}
+
+function setState(context: Context, state: unknown): void {
+  const { turn, around, stateSchema } = context
+  refuseNested(context, 'wf.setState')
+  const what = `The state of run ${turn.run.id}`
+  const checked =
+    stateSchema === null ? state : parseNow(stateSchema, state, 'PAYLOAD_INVALID', what)
+  turn.show(encode(checked, 'the state of the run', around.valueBytesMax))
 }
 
 function reasonText(reason: unknown): string {

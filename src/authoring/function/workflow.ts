@@ -19,14 +19,16 @@ import type {
 } from '../types.js'
 import { makeWf } from './wf.js'
 
-const OPTIONS = ['version', 'description', 'input', 'signals', 'timeout']
+const OPTIONS = ['version', 'description', 'input', 'signals', 'state', 'timeout']
 
-export type WorkflowOptions<R, I, S> = DefinitionOptions &
+export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
   Opt<{
     /** Checked once, where the run is started; code gets what it made of the input. */
     input: Schema<R, I>
     /** Checked once, where a signal is sent. */
     signals: S
+    /** Of wf.setState, checked where it is called. */
+    state: Schema<St, St> | Schema<unknown, St>
   }>
 
 export type WorkflowMade = Extract<Made, { kind: 'workflow' }>
@@ -41,11 +43,12 @@ export function workflow<
   I = InputNotDeclared,
   R = I,
   S extends Dict<Schema> = Dict<Schema<unknown>>,
+  St = unknown,
 >(
   name: N,
-  options: WorkflowOptions<R, I, S>,
-  fn: (wf: Wf<FnTypes<I, R, unknown, S>>, input: I) => Result<O>,
-): Definition<N, FnTypes<I, R, O, S>>
+  options: WorkflowOptions<R, I, S, St>,
+  fn: (wf: Wf<FnTypes<I, R, unknown, S, St>>, input: I) => Result<O>,
+): Definition<N, FnTypes<I, R, O, S, St>>
 export function workflow(...args: readonly unknown[]): Definition {
   const { facts, fn } = readDefinition<WorkflowMade['fn']>('workflow', OPTIONS, args)
   return branded({ ...facts, kind: 'workflow', fn })
@@ -59,7 +62,7 @@ export function workflowProgram(made: WorkflowMade, around: Surroundings): Progr
     body: async (turn) => {
       try {
         const input = await inputOf(made, turn, around)
-        const output = await made.fn(makeWf(turn, made.version, around), input as never)
+        const output = await made.fn(makeWf(turn, made, around), input as never)
         return encode(output, `the output of workflow "${made.name}"`, around.valueBytesMax)
       } catch (error) {
         throw failureOf(error, `the error of workflow "${made.name}"`)
