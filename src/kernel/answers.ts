@@ -5,7 +5,7 @@ import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
-import type { Ask, RecordAsk, StepAsk } from './asks.js'
+import { type Ask, INLINE, type RecordAsk, type StepAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Outcome } from './look.js'
 import type { Clock, Random } from './ports.js'
@@ -58,12 +58,14 @@ export function stepOutcome(
   const startedAgo = Math.round(deps.ports.clock.monotonic() - attempt.startedAt)
   const askedAgo = Math.max(startedAgo, Math.round(at - ask.askedAt))
   const { number } = attempt
+  // The outcome may be all that tells of its question (replay.ts).
+  const of: EntryMeta = isInline(ask)
+    ? { askedAgo, startedAgo }
+    : { target: ask.target, askedAgo, startedAgo }
   if (end.kind === 'completed') {
     const payload = end.effect.value
     const { transaction } = end
-    const meta: EntryMeta = ask.order.undo
-      ? { askedAgo, startedAgo, undoable: true }
-      : { askedAgo, startedAgo }
+    const meta: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
     const kind = ask.undoes ? 'undo.completed' : 'step.completed'
     return { ask, kind, attempt: number, payload, meta, final: true, transaction }
   }
@@ -79,9 +81,14 @@ export function stepOutcome(
   })
   const final = decision.kind === 'giveUp'
   const retry = decision.kind === 'retry' ? { retryAt: decision.at } : {}
-  const meta: EntryMeta = { askedAgo, startedAgo, ...retry }
+  const meta: EntryMeta = { ...of, ...retry }
   const kind = ask.undoes ? 'undo.failed' : 'step.failed'
   return { ask, kind, attempt: number, payload, meta, final }
+}
+
+/** An undo is told from a step by its kind. */
+function isInline({ target, undoes }: StepAsk): boolean {
+  return target === INLINE || undoes !== null
 }
 
 /** The one place where the body hears an answer, first time or replay. */

@@ -7,6 +7,8 @@ import type { Scope, Scoped } from './scope.js'
 
 /** The target that tells a record from a step where its question has an entry of its own. */
 export const RECORD = 'record'
+/** The usual target of a step: its outcome does not name it. */
+export const INLINE = 'inline'
 
 /** User code under way. */
 export interface Running {

@@ -215,7 +215,7 @@ export class Conversation {
   }
 
   mark(id: string): boolean {
-    const known = this.history.mark(id, this.asked.length)
+    const known = this.history.mark(id, this.asked)
     if (known === 'new') this.frame.newMark(id)
     return known !== 'absent'
   }

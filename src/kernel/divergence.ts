@@ -1,6 +1,7 @@
 // Does the body still ask what is recorded? Pure.
 
 import { shownName } from '../model/ids.js'
+import type { Entry } from '../model/run.js'
 import { type Ask, RECORD } from './asks.js'
 import type { RecordedAsk, Window } from './replay.js'
 
@@ -24,8 +25,7 @@ export function matchWindow(window: Window, asked: readonly Ask[], position: num
     if (!recorded) {
       // New questions are welcome only behind everything that is recorded.
       if (window.outcome === null) break
-      const answer = `the answer to ${recordedName(window.outcome.name, window.outcome.occurrence)}`
-      return differ(position + i, answer, askText(ask))
+      return differ(position + i, answerText(window.outcome), askText(ask))
     }
     if (!same(recorded, ask)) return differ(position + i, recordedText(recorded), askText(ask))
   }
@@ -53,10 +53,16 @@ const WORD = {
   timer: 'sleep',
   wait: 'wait',
   child: 'child',
-  record: 'record',
+  // What is recorded so today: how a scope or a round has ended.
+  record: 'the end of',
 } as const
 
 const targetText = (target: string | null) => (target && target !== RECORD ? ` (${target})` : '')
+
+export function answerText({ kind, name, occurrence }: Entry): string {
+  if (kind === 'round.ended') return `${WORD.record} ${recordedName(name, occurrence)}`
+  return `the answer to ${recordedName(name, occurrence)}`
+}
 
 export function recordedText(ask: RecordedAsk): string {
   const target = targetText(ask.target)

@@ -12,7 +12,7 @@
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, EntryKind, Instant } from '../model/run.js'
-import { RECORD } from './asks.js'
+import { INLINE, RECORD } from './asks.js'
 import { lastRounds, withoutRounds } from './rounds.js'
 import { undoName } from './undos.js'
 
@@ -25,7 +25,7 @@ export interface RecordedAsk {
   readonly kind: AskKind
   readonly name: string
   readonly occurrence: number
-  /** What it was aimed at; null where nothing is recorded (asked for directly before its outcome). */
+  /** What it was aimed at; null where that is no part of what is recorded. */
   readonly target: string | null
 }
 
@@ -64,7 +64,8 @@ export interface Script {
   readonly undoable: readonly string[]
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
-  readonly marks: ReadonlySet<string>
+  /** The entry that first has it. */
+  readonly marks: ReadonlyMap<string, number>
   /** Children that have been started and not ended, newest last. */
   readonly openChildren: readonly Uid[]
   /** For people: the last finished step, and how many there are. */
@@ -94,7 +95,7 @@ const OUTCOME_OF: Partial<Record<EntryKind, AskKind>> = {
 
 export function readScript(journal: readonly Entry[]): Script {
   const asks = new Map<string, AskHistory>()
-  const marks = new Set<string>()
+  const marks = new Map<string, number>()
   const windows: Window[] = []
   const children = new Map<Uid, true>()
   let open: RecordedAsk[] = []
@@ -107,7 +108,7 @@ export function readScript(journal: readonly Entry[]): Script {
   const behind = kept.length - needed.length
   const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
-    if (entry.kind === 'mark') marks.add(entry.name)
+    if (entry.kind === 'mark' && !marks.has(entry.name)) marks.set(entry.name, entry.seq)
     const key = keyOf(entry.name, entry.occurrence)
     const asked = ASK_OF[entry.kind]
     const answered = OUTCOME_OF[entry.kind]
@@ -116,7 +117,9 @@ export function readScript(journal: readonly Entry[]): Script {
     const known = asks.get(key)
     const history = known ?? newHistory()
     if (!known) asks.set(key, history)
-    if (!known?.seq) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
+    // What the last round left is asked for where the loop begins, whatever else goes on beside it.
+    const isQuestion = !known?.seq && entry.kind !== 'round.ended'
+    if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
     note(entry, history, children)
     if (!answered || entry.meta?.retryAt !== undefined) continue
@@ -150,7 +153,8 @@ function newHistory(): AskHistory {
 }
 
 function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
-  const target = entry.meta?.target ?? null
+  const isOutcome = entry.kind === 'step.completed' || entry.kind === 'step.failed'
+  const target = entry.meta?.target ?? (isOutcome ? INLINE : null)
   const kind = asked === 'step' && target === RECORD ? 'record' : asked
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
@@ -224,7 +228,7 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
         ...failed,
         kind: 'step.asked',
         attempt: 0,
-        meta: null,
+        meta: failed.kind === 'step.failed' ? { target: failed.meta?.target ?? INLINE } : null,
         payload: null,
       })
     }

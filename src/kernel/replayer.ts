@@ -2,7 +2,7 @@
 
 import type { Entry } from '../model/run.js'
 import type { Ask } from './asks.js'
-import { type Difference, matchWindow, recordedText } from './divergence.js'
+import { answerText, type Difference, matchWindow, recordedText } from './divergence.js'
 import { keyOf, readScript, type Script } from './replay.js'
 
 export type ReplayStep =
@@ -18,6 +18,11 @@ const NOTHING = readScript([])
 
 export class Replayer {
   readonly script: Script
+  /** Marks that became part of the history just now, and those that were too late, in which window. */
+  private readonly marked = new Set<string>()
+  private readonly late = new Map<string, number>()
+  /** Loops that have asked for what their last round left. */
+  private readonly recalled = new Set<string>()
   private window = 0
   private position = 1
 
@@ -25,37 +30,66 @@ export class Replayer {
     this.script = journal.length === 0 ? NOTHING : readScript(journal)
   }
 
-  /** The body is quiet; `asked` is what it has asked since the last answer, `settled` whether it has ended. */
-  next(asked: readonly Ask[], settled: boolean): ReplayStep {
+  /** The body is quiet; `all` is what it has asked since the last answer, `settled` whether it has ended. */
+  next(all: readonly Ask[], settled: boolean): ReplayStep {
     const window = this.script.windows[this.window]
-    if (!window) return { kind: 'live', recalled: [], fresh: asked }
+    if (!window) return { kind: 'live', recalled: [], fresh: all }
+    const asked = this.counted(all)
     const match = matchWindow(window, asked, this.position)
     if (match.kind === 'diverged') return match
     const found = settled ? 'the end of the function' : 'nothing'
+    const position = this.position + asked.length
     if (match.kind === 'missing') {
-      const position = this.position + asked.length
       const difference = { position, recorded: recordedText(match.missing), found }
       return { kind: settled ? 'diverged' : 'missing', difference }
     }
     const { outcome } = window
-    if (outcome && settled) {
-      const recorded = `the answer to "${outcome.name}"`
-      return { kind: 'diverged', difference: { position: this.position, recorded, found } }
+    const isUnasked = outcome?.kind === 'round.ended' && !this.recalled.has(outcome.name)
+    if (outcome && (settled || isUnasked)) {
+      const at = Math.max(1, isUnasked ? position : position - 1)
+      const difference = { position: at, recorded: answerText(outcome), found }
+      return { kind: settled ? 'diverged' : 'missing', difference }
     }
     this.window += 1
     this.position += window.asks.length
-    const recalled = asked.slice(0, window.asks.length)
+    const fresh = asked.slice(window.asks.length)
+    const recalled = all.filter((ask) => !fresh.includes(ask))
     for (const ask of recalled) this.recall(ask)
     if (outcome) return { kind: 'answer', recalled, entry: outcome }
-    return { kind: 'live', recalled, fresh: asked.slice(window.asks.length) }
+    return { kind: 'live', recalled, fresh }
   }
 
-  /** Is `id` known to the history; may it still become part of it (`live`), or is it too late? */
-  mark(id: string, askedSoFar: number): 'recorded' | 'absent' | 'new' {
-    if (this.script.marks.has(id)) return 'recorded'
+  /** Without what asks for the last round of a loop: that has no place among the questions. */
+  private counted(asked: readonly Ask[]): readonly Ask[] {
+    if (this.script.rounds.size === 0) return asked
+    return asked.filter((ask) => {
+      const isRecall = ask.kind === 'record' && this.isLastRound(ask.name)
+      if (isRecall) this.recalled.add(ask.name)
+      return !isRecall
+    })
+  }
+
+  private isLastRound(name: string): boolean {
+    const at = name.lastIndexOf('@')
+    return at >= 0 && this.script.rounds.get(name.slice(0, at)) === Number(name.slice(at + 1))
+  }
+
+  /**
+   * Is `id` known to the history here; may it still become part of it (`new`), or is it too late? It may be part of what
+   * came after this place: the code before it has gone the old way, and does so again.
+   */
+  mark(id: string, askedSoFar: readonly Ask[]): 'recorded' | 'absent' | 'new' {
     const window = this.script.windows[this.window]
-    if (!window) return 'new'
-    return window.outcome !== null || window.asks.length > askedSoFar ? 'absent' : 'new'
+    const at = this.script.marks.get(id)
+    const endsAt = window?.outcome?.seq ?? Number.POSITIVE_INFINITY
+    if (this.marked.has(id) || (at !== undefined && at < endsAt)) return 'recorded'
+    // What was said once before an answer is said again before it: the mark has no place among the questions.
+    const isLate =
+      window && (window.outcome !== null || window.asks.length > this.counted(askedSoFar).length)
+    if (isLate) this.late.set(id, this.window)
+    if (this.late.get(id) === this.window) return 'absent'
+    this.marked.add(id)
+    return 'new'
   }
 
   /** Gives a question what the journal knows of it. */

@@ -4,6 +4,7 @@
 // round renewals@3.
 
 import type { Entry } from '../model/run.js'
+import { RECORD } from './asks.js'
 
 export function lastRounds(entries: readonly Entry[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>()
@@ -24,7 +25,7 @@ export function withoutRounds(
   return entries.filter((entry) => !isBehind(entry, last))
 }
 
-function isBehind({ kind, name }: Entry, last: ReadonlyMap<string, number>): boolean {
+function isBehind({ kind, name, meta }: Entry, last: ReadonlyMap<string, number>): boolean {
   const start = name.startsWith('undo:') ? 5 : 0
   for (let at = name.indexOf('@', start); at >= 0; at = name.indexOf('@', at + 1)) {
     const ended = last.get(name.slice(start, at))
@@ -32,7 +33,10 @@ function isBehind({ kind, name }: Entry, last: ReadonlyMap<string, number>): boo
     const [, digits = '', rest = ''] = /^(\d+)(.*)$/s.exec(name.slice(at + 1)) ?? []
     if (digits === '') continue
     if (rest.startsWith('/') && Number(digits) <= ended) return true
-    if (rest === '' && kind === 'round.ended' && Number(digits) < ended) return true
+    if (rest !== '') continue
+    if (kind === 'round.ended' && Number(digits) < ended) return true
+    // The question belongs to the round; who comes later asks for its end alone.
+    if (kind === 'step.asked' && meta?.target === RECORD && Number(digits) <= ended) return true
   }
   return false
 }

@@ -66,7 +66,8 @@ export interface EntryMeta {
   /** run.created of a fork: the run it was made of, and the first of all, whose random numbers it repeats. */
   readonly forkOf?: Uid
   readonly seed?: Uid
-  /** step.asked: `inline` or `transaction`; child.started: the definition. Part of the divergence check. */
+  /** step.asked: `inline` or `transaction`, outcomes of steps: if not inline; child.started: the definition. Part of the
+   *  divergence check. */
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
   readonly dueAt?: Instant

@@ -46,7 +46,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
         await step(wf, ran, 'check')
         return standard(wf, ran)
       },
-      'at question 1 the history has step "reserve", the code asks step "check" (inline)',
+      'at question 1 the history has step "reserve" (inline), the code asks step "check" (inline)',
     ],
     [
       'removed',
@@ -54,7 +54,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
         await step(wf, ran, 'charge')
         return wf.waitFor('go')
       },
-      'at question 1 the history has step "reserve", the code asks step "charge" (inline)',
+      'at question 1 the history has step "reserve" (inline), the code asks step "charge" (inline)',
     ],
     [
       'renamed',
@@ -63,7 +63,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
         await step(wf, ran, 'take money')
         return wf.waitFor('go')
       },
-      'at question 2 the history has step "charge", the code asks step "take money" (inline)',
+      'at question 2 the history has step "charge" (inline), the code asks step "take money" (inline)',
     ],
     [
       'reordered',
@@ -72,7 +72,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
         await step(wf, ran, 'reserve')
         return wf.waitFor('go')
       },
-      'at question 1 the history has step "reserve", the code asks step "charge" (inline)',
+      'at question 1 the history has step "reserve" (inline), the code asks step "charge" (inline)',
     ],
   ]
 

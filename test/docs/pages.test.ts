@@ -5,7 +5,15 @@ import * as limits from '../../src/model/limits.js'
 import { closeAll } from './perdure.js'
 import { programsOf, readPage, run } from './programs.js'
 
-const PAGES = ['functions', 'signals', 'retries-and-timeouts', 'testing', 'databases', 'operating']
+const PAGES = [
+  'functions',
+  'signals',
+  'retries-and-timeouts',
+  'changing-code',
+  'testing',
+  'databases',
+  'operating',
+]
 
 test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) => {
   const programs = programsOf(`docs/${name}.md`)
