@@ -20,6 +20,7 @@ export class Scope implements Scoped {
   readonly path: string
   private over = false
   private controller: AbortController | null = null
+  private joined: AbortSignal | null = null
 
   constructor(
     parent: Scope | null,
@@ -50,9 +51,11 @@ export class Scope implements Scoped {
     this.controller?.abort(reason)
   }
 
-  /** Aborts when this scope ends; the run's own is the conversation's. */
-  get signal(): AbortSignal {
+  /** Aborts when this scope ends, one around it, or the run (`ofRun`). */
+  signal(ofRun: AbortSignal): AbortSignal {
+    if (!this.parent) return ofRun
     this.controller ??= new AbortController()
-    return this.controller.signal
+    this.joined ??= AbortSignal.any([this.controller.signal, this.parent.signal(ofRun)])
+    return this.joined
   }
 }

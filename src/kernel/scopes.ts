@@ -13,6 +13,8 @@ const LIMIT = '(timeout)'
 
 /** A turn, as its scopes see it. */
 export interface ScopeTurn extends Turn {
+  /** The scope around is over: nothing of it goes on, and nothing of it is undone by what was inside. */
+  readonly isOver: boolean
   readonly undos: Undos
   open(name: string): Scope
   inside(scope: Scope): Turn
@@ -127,6 +129,8 @@ async function undo(
   cause: Failure | null,
 ): Promise<void> {
   for (const undoable of undoables) {
+    // Whoever ended the scope around undoes what is left.
+    if (turn.isOver) await new Promise<never>(() => {})
     undoable.undone ??= turn.undo(undoable)
     try {
       await undoable.undone

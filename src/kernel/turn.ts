@@ -81,7 +81,11 @@ class TurnInside implements ScopeTurn {
   }
 
   get stopping(): AbortSignal {
-    return this.within.parent ? this.within.signal : this.frame.stopping
+    return this.within.signal(this.frame.stopping)
+  }
+
+  get isOver(): boolean {
+    return this.within.isOver
   }
 
   get replaying(): boolean {
@@ -186,6 +190,7 @@ class TurnInside implements ScopeTurn {
 
   async roundEnded(round: RoundEnd): Promise<Stored> {
     const { scope, sinceSeq, value, isDone } = round
+    if (this.isOver) return new Promise<never>(() => {})
     this.frame.roundIsOver(scope, sinceSeq)
     const meta = isDone ? { done: true } : {}
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const

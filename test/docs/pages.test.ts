@@ -9,6 +9,8 @@ const PAGES = [
   'functions',
   'signals',
   'retries-and-timeouts',
+  'sagas',
+  'loops',
   'changing-code',
   'testing',
   'databases',

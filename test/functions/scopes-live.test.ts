@@ -257,6 +257,28 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       },
     )
 
+    test('wf.signal inside a scope aborts when the scope ends, and when the run is cancelled', async () => {
+      const aborted: string[] = []
+      const watching = workflow(fresh('watching'), async (wf) => {
+        await wf.scope('first', async (wf) => {
+          wf.signal.addEventListener('abort', () => aborted.push('first'))
+          await wf.do('a', () => 1)
+        })
+        await wf.scope('second', async (wf) =>
+          wf.scope('inner', async (wf) => {
+            wf.signal.addEventListener('abort', () => aborted.push('inner'))
+            await wf.waitFor('never')
+          }),
+        )
+      })
+      const engine = await world.open([watching])
+      const run = await engine.start(watching)
+      await eventually(() => run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })
+      await run.cancel('enough')
+      await eventually(() => run.status()).toBe('cancelled')
+      expect(aborted).toEqual(['first', 'inner'])
+    })
+
     test('children end before their parent is undone', async () => {
       const did: string[] = []
       const child = workflow(fresh('child'), async (wf) => {
