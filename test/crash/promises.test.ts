@@ -107,8 +107,10 @@ describe.skipIf(!server)('a crash', () => {
 
 /** Ends heard from a life that has not executed the run's last step. */
 function toldByOthers(ledger: Snapshot['ledger'], events: Snapshot['events']): number {
-  return events.filter(({ name, runId, life }) => {
-    const lives = ledger.filter(({ run }) => run === runId).map((row) => row.life)
+  return events.filter(({ name, runId, step, life }) => {
+    const lives = ledger
+      .filter((row) => row.run === runId && row.step === step)
+      .map((row) => row.life)
     return name === 'step.completed' && lives.length > 0 && !lives.includes(life)
   }).length
 }

@@ -55,10 +55,10 @@ const { pollMs = 150, closeGraceMs = 1_500 } = order
 const engine = await composeEngine(settings, { kernel: { counters, pollMs, closeGraceMs } })
 if (order.listen !== false) {
   for (const name of EVENTS) {
-    engine.on(name, ({ id, runId }) =>
+    engine.on(name, ({ id, runId, step }) =>
       appendFileSync(
         join(order.folder, 'events'),
-        `${JSON.stringify({ id, runId, name, life })}\n`,
+        `${JSON.stringify({ id, runId, name, step, life })}\n`,
       ),
     )
   }
@@ -122,5 +122,18 @@ if (order.closeAfterMs !== undefined) {
   await close()
 } else if (order.closeWhenDriven) {
   await driven
+  await everythingTold()
   await close()
+}
+
+/** The events of a process that died behind its last commit are inherited when its lease is over: whoever leaves earlier leaves them untold. */
+async function everythingTold() {
+  if (order.listen === false || !String(order.database).startsWith('postgres')) return
+  const until = Date.now() + 3 * (order.leaseMs ?? 1_000) + 5_000
+  const pending = `select count(*)::int as count from ${order.schema}.feed where pending`
+  for (let count = 1; count > 0 && Date.now() < until; ) {
+    const { rows } = await patiently(() => engine.transaction((tx) => tx.query(pending)))
+    count = rows[0].count
+    if (count > 0) await sleep(50)
+  }
 }

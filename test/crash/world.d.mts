@@ -105,6 +105,7 @@ export interface Snapshot {
     readonly id: string
     readonly runId: string
     readonly name: string
+    readonly step?: string
     readonly life: string
   }[]
 }
