@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { createEngine, PerdureError } from 'perdure'
 import { createClient } from 'perdure/client'
 import pg from 'pg'
-import { order } from './01-order.js'
+import { order } from '../programs/01-order.js'
 
 const pool = new pg.Pool()
 const engine = await createEngine({ database: pool, workflows: [order] })

@@ -1,6 +1,6 @@
 // Helpers take a plain Wf; typed ones fit. Types of a definition can be named.
 import { type InputOf, type OutputOf, typed, type Wf, workflow } from 'perdure'
-import type { order } from './01-order.js'
+import type { order } from '../programs/01-order.js'
 import type { Review } from './04-approval.js'
 
 async function remind(wf: Wf, who: string) {

@@ -14,8 +14,8 @@ import {
 } from 'perdure'
 import pg from 'pg'
 import { z } from 'zod'
+import { order } from '../programs/01-order.js'
 import { createUser } from '../programs/02-signup.js'
-import { order } from './01-order.js'
 import { subscription } from './03-subscription.js'
 import { Review, review } from './04-approval.js'
 import { picking } from './06-events.js'
@@ -23,18 +23,8 @@ import { events, routing } from './07-graph.js'
 
 export const w = workflow(
   'w',
-  { signals: { go: typed<{ n: number }>() }, state: typed<{ at: string }>() },
+  { signals: { go: typed<{ n: number }>() } },
   async (wf, input: { k: string }) => {
-    // @ts-expect-error undo gets the number
-    await wf.do('u', async () => 1, { undo: (x: string) => x })
-    // @ts-expect-error wrong state
-    wf.setState({ att: 'x' })
-    // @ts-expect-error the state of the loop has another shape
-    await wf.loop('l', { n: 1 }, async (_wf, s) => ({ m: s.n }))
-    const never = await wf.race('r', { a: async () => 1, b: async () => 'x' })
-    // @ts-expect-error number or text
-    never.value.length
-    if (never.winner === 'b') never.value.length
     // @ts-expect-error unknown event
     await wf.waitForEvent('lead.creatd')
     // @ts-expect-error child input

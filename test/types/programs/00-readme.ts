@@ -15,6 +15,7 @@ export const order = workflow(
       {
         retries: 3,
         retryDelay: '2s',
+        undo: (payment) => stripe.refund(payment.id),
       },
     )
 

@@ -204,3 +204,16 @@ await engine.startMany(order, [{ options: { id: 'x' } }])
 await createEngine({ retention: 'for ever' })
 // @ts-expect-error a step's name or a position
 await engine.fork('x', { from: new Date() })
+
+export const scoped = workflow('scoped', { state: typed<{ at: string }>() }, async (wf) => {
+  // @ts-expect-error undo gets the number
+  await wf.do('u', async () => 1, { undo: (x: string) => x })
+  // @ts-expect-error wrong state
+  wf.setState({ att: 'x' })
+  // @ts-expect-error the state of the loop has another shape
+  await wf.loop('l', { n: 1 }, async (_wf, s) => ({ m: s.n }))
+  const never = await wf.race('r', { a: async () => 1, b: async () => 'x' })
+  // @ts-expect-error number or text
+  never.value.length
+  if (never.winner === 'b') never.value.length
+})
