@@ -12,6 +12,8 @@ export function check(
     /** false: not every life listened. */
     readonly events?: boolean
     readonly isReborn?: boolean
+    /** By process: how often it was stopped at a moment of chance. */
+    readonly stops?: ReadonlyMap<number, number>
   },
 ): readonly string[]
 export function normalOf(snapshot: Snapshot, runs: ReadonlyMap<string, string>): Normal

@@ -19,7 +19,7 @@ const CLOCK_MS = 150
  * @param {object} snapshot
  * @param {{ runs: ReadonlyMap<string, string>, acked: readonly string[], normal: object, events?: boolean }} expected
  */
-export function check(snapshot, { runs, acked, normal, events = true, isReborn = false }) {
+export function check(snapshot, { runs, acked, normal, events = true, isReborn = false, stops }) {
   const problems = []
   const say = (text) => problems.push(text)
   const world = indexed(snapshot)
@@ -32,7 +32,7 @@ export function check(snapshot, { runs, acked, normal, events = true, isReborn =
     if (run) checkAgainst(normal[kind], shapeOf(run, world), id, say)
     else if (acked.includes(id)) say(`${id}: there is no such run`)
   }
-  checkExecutions(snapshot, world, isReborn, say)
+  checkExecutions(snapshot, world, { isReborn, stops }, say)
   checkEffects(snapshot, world, say)
   checkChildren(snapshot, world, say)
   if (events) checkEvents(snapshot, world, say)
@@ -121,7 +121,13 @@ const standing = ({ status, reason, owner, due, crashes, stop }) =>
   `${status} ${JSON.stringify({ reason, owner, due, crashes, stop })}`
 
 /** What ran against what was recorded. */
-function checkExecutions({ ledger }, { byId, byUid, journals }, isReborn, say) {
+function checkExecutions(
+  { ledger },
+  { byId, byUid, journals },
+  { isReborn, stops = new Map() },
+  say,
+) {
+  const late = new Map()
   const keys = new Map()
   const lives = new Map()
   for (const { run: id, step, key, attempt, life, began, at: storedAt } of ledger) {
@@ -142,9 +148,15 @@ function checkExecutions({ ledger }, { byId, byUid, journals }, isReborn, say) {
     const recorded = journals
       .get(run.uid)
       .find((e) => e.name === step && e.attempt === attempt && /^step\.(compl|fail)/.test(e.kind))
-    if (recorded && at > recorded.at + CLOCK_MS)
-      say(`${name}: executed ${at - recorded.at} ms after its result was recorded`)
+    if (recorded && at > recorded.at + CLOCK_MS) {
+      const text = `${name}: executed ${at - recorded.at} ms after its result was recorded`
+      late.set(life, [...(late.get(life) ?? []), text])
+    }
   }
+  // Between the look at the lease and the first line of the step a process can be stopped like anywhere else, and only
+  // its next beat can tell it so. That is one step for each time it was stopped: every other one looks first.
+  for (const [life, texts] of late)
+    if (texts.length > (stops.get(Number(life.split('-')[0])) ?? 0)) texts.forEach(say)
   for (const [once, count] of lives)
     if (count > 1 && !isReborn) say(`${once}: executed ${count} times by one life`)
   for (const [uid, journal] of journals) {

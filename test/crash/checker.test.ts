@@ -66,6 +66,21 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
     ])
   })
 
+  test('forgives a stopped process the one step it was about to begin, and no second one', () => {
+    const chain = good.ledger.filter(({ run }) => run === idOf('chain'))
+    const late = chain.map((row) => ({ ...row, life: '7-x', began: row.began + 5_000 }))
+    const lookAt = (count: number) =>
+      check(
+        { ...good, ledger: [...good.ledger, ...late.slice(0, count)] },
+        {
+          ...{ runs: world.runs, acked: [], normal },
+          ...{ isReborn: true, stops: new Map([[7, 1]]) },
+        },
+      )
+    expect(lookAt(1)).toEqual([])
+    expect(lookAt(2)).toHaveLength(2)
+  })
+
   test('sees a second result, a second key, a late owner, a child nobody knows and an event of nothing', () => {
     const chain = rowOf('chain')
     const journal = good.journal.flatMap((entry) =>

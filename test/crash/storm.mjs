@@ -120,7 +120,8 @@ export async function verdict(world, normal, { isReborn = false, ...options } = 
   const isFinished = await world.finish(options)
   const acked = [...new Set(world.said.flatMap(({ acked: id }) => id ?? []))]
   const snapshot = await world.snapshot()
-  const problems = check(snapshot, { runs: world.runs, acked, normal, isReborn })
+  const stops = new Map(world.victims.map((victim) => [victim.pid, victim.stops]))
+  const problems = check(snapshot, { runs: world.runs, acked, normal, isReborn, stops })
   const unwanted = world.said.filter(({ failed, error }) => failed || error)
   return [
     ...(isFinished ? [] : ['the last lives did not finish']),

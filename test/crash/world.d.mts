@@ -41,6 +41,8 @@ export interface Said {
 
 export interface Victim {
   readonly pid: number
+  /** How often it was sent SIGSTOP. */
+  readonly stops: number
   readonly said: readonly Said[]
   readonly end: { readonly code: number | null; readonly signal: string | null } | undefined
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>

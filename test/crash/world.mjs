@@ -197,6 +197,7 @@ class World {
 
 class Victim {
   said = []
+  stops = 0
   #child
   #hearers = new Set()
 
@@ -252,6 +253,7 @@ class Victim {
 
   signal(signal) {
     if (this.end) return
+    if (signal === 'SIGSTOP') this.stops += 1
     this.#child.kill(signal)
     // A stopped process hears nothing but this.
     if (signal === 'SIGKILL') this.#child.kill('SIGCONT')
