@@ -11,7 +11,7 @@
 -- C4. Messages are numbered under the lock of the run's row, known ids change nothing.
 -- C5. Sending it again writes nothing twice: turns by their seq, starts by their id, messages by their id.
 --
--- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken; s_ starts (s_turn 0: a
+-- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
 -- in_xact: the transaction this must be part of (a step's own), else null.
@@ -165,9 +165,9 @@ begin
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-        update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
+        update messages m set taken_seq = case when k.no > 0 then t_seq[k.turn] + t_count[k.turn] else 0 end, payload = null
           from unnest(k_turn, k_no) k (turn, no)
-          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = abs(k.no);
         plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       end if;
     end if;
@@ -255,7 +255,7 @@ begin
           when p.known is not null then 'known'
           when p.finished_at is not null then 'RUN_FINISHED'
           when p.copy > 1 then 'copy'
-          when p.turn = 0 and p.kind = 'signal' and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
+          when p.turn = 0 and p.kind in ('signal', 'trigger') and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
           else 'new' end as fate
         from placed p),
     numbered as (

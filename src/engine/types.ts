@@ -104,6 +104,14 @@ export interface RunHandle<T extends Types = Types> {
     name: K,
     ...args: Args<T['sends'][K], Opt<{ id: string; transaction: PgClient }>>
   ): Promise<void>
+  /**
+   * A call: refused with NOT_AVAILABLE unless the run can take it now, or `within` a time; resolves when it has taken it, with
+   * the run as it is then.
+   */
+  trigger<K extends Key<T>>(
+    name: K,
+    ...args: Args<T['sends'][K], Opt<{ id: string; within: Duration }>>
+  ): Promise<RunInfo<T>>
   cancel(reason?: string): Promise<void>
   retry(): Promise<void>
   /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
@@ -160,6 +168,7 @@ export type StartItem<T extends Types = Types> = Readonly<
 > & { readonly options?: StartOptions<T> | undefined }
 /** `id` of the message: the second one with the same id changes nothing. */
 export type MessageOptions = Opt<{ id: string; workspace: string }>
+export type TriggerOptions = MessageOptions & Opt<{ within: Duration }>
 export type PageOptions = Opt<{ limit: number; after: string; order: 'newest' | 'oldest' }>
 export type Filter<D = string> = PageOptions &
   Opt<{
@@ -223,6 +232,12 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: MessageOptions & Opt<{ transaction: PgClient }>,
   ): Promise<void>
+  trigger(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options?: TriggerOptions,
+  ): Promise<RunInfo>
   /** `force` ends a run without undoing anything, also one whose undos cannot run. */
   cancel(
     runId: string,

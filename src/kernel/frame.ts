@@ -32,6 +32,7 @@ import { startWhatCan } from './starting.js'
 import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
+import { limitOf, refuseTriggers } from './triggers.js'
 import { withdraw } from './withdraw.js'
 
 export class Frame implements Answerer, HeldRun, Stoppable {
@@ -199,6 +200,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   goOn(): void {
     startWhatCan(this)
+    refuseTriggers(this)
     if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
@@ -255,7 +257,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   nextDue(): Instant | null {
     // What is stopping is past all that.
-    return this.questions.nextDue(this.stopping ? null : this.run.deadlineAt)
+    return this.questions.nextDue(this.stopping ? null : limitOf(this))
   }
 
   /** While the run is ours its due times are armed here; parked, the row has the earliest. */
@@ -347,10 +349,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore, state } = parts
+    const { entries, taken, refused, starts, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, state, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, messages, undoOpen, state, next }
     this.inFlight = { delta, parts }
     return delta
   }

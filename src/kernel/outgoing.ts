@@ -12,6 +12,7 @@ type OutMessage = TurnDelta['messages'][number]
 export interface Parts {
   readonly entries: readonly NewEntry[]
   readonly taken: readonly number[]
+  readonly refused: readonly number[]
   readonly starts: readonly StartDelta[]
   readonly messages: readonly OutMessage[]
   readonly notBefore: Instant | null
@@ -27,6 +28,7 @@ export class Outgoing {
   private inFlight = 0
   private entries: NewEntry[] = []
   private taken: number[] = []
+  private refused: number[] = []
   private starts: StartDelta[] = []
   private messages: OutMessage[] = []
   private state: Stored | null = null
@@ -37,7 +39,7 @@ export class Outgoing {
   }
 
   get waiting(): boolean {
-    return this.entries.length > 0
+    return this.entries.length > 0 || this.refused.length > 0
   }
 
   /** The number of the last entry, stored or not. */
@@ -52,6 +54,10 @@ export class Outgoing {
 
   takes(no: number): void {
     this.taken.push(no)
+  }
+
+  refuses(no: number): void {
+    this.refused.push(no)
   }
 
   starting(start: StartDelta): void {
@@ -75,13 +81,14 @@ export class Outgoing {
   take(): Parts {
     const { entries, notBefore, state } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
+    const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
     const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
     this.notBefore = null
     this.state = null
-    return { entries, taken, starts, messages, notBefore, state }
+    return { entries, taken, refused, starts, messages, notBefore, state }
   }
 
   /** The database has stored what was in flight. */
@@ -101,6 +108,7 @@ export class Outgoing {
     this.inFlight = 0
     this.entries = [...parts.entries.slice(0, parts.entries.length - without), ...this.entries]
     this.taken = [...parts.taken, ...this.taken]
+    this.refused = [...parts.refused, ...this.refused]
     this.starts = [...parts.starts, ...this.starts]
     if (without === 0) this.messages = [...parts.messages, ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)

@@ -89,6 +89,11 @@ export class Questions {
     return false
   }
 
+  /** It does something of its own, in a step or in a task: soon it may wait for something else. */
+  busy(): boolean {
+    return this.running() || this.open.some((ask) => ask.kind === 'child' && ask.order.isTask)
+  }
+
   /** A step of it has asked for a transaction. */
   inTransaction(): boolean {
     for (const ask of this.open) {

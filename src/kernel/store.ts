@@ -115,12 +115,22 @@ export interface Store extends OperatingStore {
   settled(
     tickets: readonly { readonly workspace: string; readonly id: RunId }[],
   ): Promise<readonly Settled[]>
+  /** What became of triggers that callers wait for; those that wait in the mailbox are left out. */
+  called(calls: readonly Call[]): Promise<readonly (Call & { readonly fate: CallFate })[]>
   /** These feed rows have reached the listeners. */
   delivered(feedIds: readonly number[]): Promise<void>
 
   readonly read: RunReader
   close(): Promise<void>
 }
+
+/** A trigger in a mailbox. */
+export interface Call {
+  readonly uid: Uid
+  readonly no: number
+}
+/** `finished`: the run has ended, and it was not taken. */
+export type CallFate = 'taken' | 'refused' | 'finished'
 
 /** One incarnation of an engine process. */
 export interface Worker {
@@ -164,6 +174,8 @@ export interface TurnDelta {
   readonly entries: readonly NewEntry[]
   /** Numbers of messages that these entries have taken. */
   readonly taken: readonly number[]
+  /** Numbers of triggers that nothing takes. */
+  readonly refused: readonly number[]
   /** Children. Their ids are their uids, so they never meet another run. */
   readonly starts: readonly StartDelta[]
   readonly messages: readonly {

@@ -10,6 +10,7 @@ import { isFinal } from '../model/run.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
+import { Calls } from './calls.js'
 import { childRun } from './child-run.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
@@ -40,6 +41,7 @@ export class WorkerHost {
   readonly frames: Frames
   readonly events: Events
   readonly results: Results
+  readonly calls: Calls
   readonly committer: Committer
   readonly lease: Lease
   readonly letters: Letters
@@ -65,6 +67,7 @@ export class WorkerHost {
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs)
+    this.calls = new Calls(store, ports, pollMs)
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
@@ -341,7 +344,9 @@ export class WorkerHost {
     }
   }
 
-  private turnCommitted({ fence, entries, next }: TurnDelta): void {
+  private turnCommitted(delta: TurnDelta): void {
+    const { fence, entries, next } = delta
+    this.calls.committed(delta)
     const frame = this.frames.active.get(fence.uid)
     if (!frame) return
     const { run } = frame

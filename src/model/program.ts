@@ -118,6 +118,8 @@ export interface ChildOrder {
   /** null: not known here; pinned by the worker that first claims it. */
   readonly version: string | null
   readonly input: Stored
+  /** Work of the run itself, done elsewhere. */
+  readonly isTask: boolean
   /** For a task: how its one step is tried. */
   readonly order: TaskOrder | null
   /** For a workflow: each retry is a new child run. */

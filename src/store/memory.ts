@@ -3,6 +3,8 @@
 // wrong, so `busy` is never its answer.
 
 import type {
+  Call,
+  CallFate,
   Committed,
   Delta,
   FeedEntry,
@@ -219,6 +221,15 @@ export class MemoryStore extends MemoryOperating implements Store {
       const status: FinalStatus = row.status
       const reason = last?.meta?.reason ?? null
       return [{ workspace, id, uid: row.uid, status, payload: last?.payload ?? null, reason }]
+    })
+  }
+
+  async called(calls: readonly Call[]) {
+    return calls.flatMap(({ uid, no }): (Call & { readonly fate: CallFate })[] => {
+      const row = this.runs.get(uid)
+      const takenSeq = row?.messages[no - 1]?.takenSeq ?? null
+      if (takenSeq !== null) return [{ uid, no, fate: takenSeq > 0 ? 'taken' : 'refused' }]
+      return !row || isFinal(row.status) ? [{ uid, no, fate: 'finished' }] : []
     })
   }
 

@@ -145,7 +145,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
     epoch.add(fence.epoch)
     seq.add(fence.seq)
     count.add(entries.length)
-    taken.add(delta.taken.length)
+    taken.add(delta.taken.length + delta.refused.length)
     seen.add(park ? park.seen : null)
     mail.add(delta.messages.length > 0 ? 1 : 0)
     outcome.add(entries.some(isOutcome))
@@ -203,6 +203,10 @@ function entryColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
     for (const message of delta.taken) {
       takenTurn.add(place)
       takenNo.add(message)
+    }
+    for (const message of delta.refused) {
+      takenTurn.add(place)
+      takenNo.add(-message)
     }
   }
   const numbers = [turn, no, occurrence, attempt, at, kind].map(String)

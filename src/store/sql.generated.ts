@@ -96,7 +96,7 @@ create table @schema@.journal (
 );
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
--- a taken message (taken_seq set, payload moved to the journal) still refuses its id a second time.
+-- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,
@@ -193,7 +193,7 @@ create view @schema@.shown_v1 as
 -- C4. Messages are numbered under the lock of the run's row, known ids change nothing.
 -- C5. Sending it again writes nothing twice: turns by their seq, starts by their id, messages by their id.
 --
--- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken; s_ starts (s_turn 0: a
+-- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
 -- in_xact: the transaction this must be part of (a step's own), else null.
@@ -347,9 +347,9 @@ begin
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-        update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
+        update messages m set taken_seq = case when k.no > 0 then t_seq[k.turn] + t_count[k.turn] else 0 end, payload = null
           from unnest(k_turn, k_no) k (turn, no)
-          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = abs(k.no);
         plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       end if;
     end if;
@@ -437,7 +437,7 @@ begin
           when p.known is not null then 'known'
           when p.finished_at is not null then 'RUN_FINISHED'
           when p.copy > 1 then 'copy'
-          when p.turn = 0 and p.kind = 'signal' and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
+          when p.turn = 0 and p.kind in ('signal', 'trigger') and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
           else 'new' end as fate
         from placed p),
     numbered as (
@@ -1085,6 +1085,11 @@ export const QUERIES = {
     select r.uid, r.workspace, r.id, r.status, r.seq from @schema@.runs r
       where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
   cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j`,
+  called: `select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate
+  from unnest($1::uuid[], $2::int[]) t (uid, no)
+  left join lateral (select m.taken_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
+  where m.taken_seq is not null or g.goes is null`,
   delivered: `update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending`,
   inherited: `select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload
   from @schema@.feed f

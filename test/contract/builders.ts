@@ -112,6 +112,7 @@ export function turn(fence: Fence, changes: Partial<TurnDelta> = {}): TurnDelta 
     notBefore: null,
     entries: [],
     taken: [],
+    refused: [],
     starts: [],
     messages: [],
     undoOpen: null,

@@ -211,6 +211,10 @@ export class FaultyStore implements Store {
     return this.call('settled', () => this.world.memory.settled(tickets))
   }
 
+  called(calls: Parameters<Store['called']>[0]) {
+    return this.call('called', () => this.world.memory.called(calls))
+  }
+
   delivered(feedIds: readonly number[]): Promise<void> {
     return this.call('delivered', () => this.world.memory.delivered(feedIds))
   }

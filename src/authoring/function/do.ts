@@ -106,6 +106,7 @@ function child(
       definition: known?.name ?? (target as string),
       version: known?.version ?? null,
       input: encode(input, `the input of step "${name}"`, around.valueBytesMax),
+      isTask: !isWorkflow,
       // A task carries out the order itself, in its one step; a workflow is started anew.
       order: isWorkflow ? null : orderOf(retry, timeoutMs),
       retry: isWorkflow ? (retry ?? NO_RETRY) : NO_RETRY,
