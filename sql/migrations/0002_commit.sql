@@ -14,6 +14,7 @@
 -- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
+-- t_waits, t_events: listen_v1, null if no turn has any.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -31,7 +32,8 @@ create function @schema@.commit_v1(
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
-  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text
+  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text,
+  t_waits text, t_events text
 ) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -228,6 +230,10 @@ begin
       end if;
     end if;
   end loop;
+
+  if t_waits is not null or t_events is not null then
+    perform listen_v1(t_uid, applied, t_waits, t_events, now_at);
+  end if;
 
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
   -- limit, which is for callers' signals only: a cancel and a child's result must not be lost.

@@ -1,6 +1,8 @@
 // signal: a payload passes the schema that the run's definition declares for it, where it is sent.
 
+import { randomUUID } from 'node:crypto'
 import type { Made } from '../authoring/definition.js'
+import { emitted, eventNameOf } from '../authoring/function/events.js'
 import { checksSomething, parse } from '../authoring/schema.js'
 import type { Address } from '../kernel/api.js'
 import type { Client, RunView } from '../kernel/store.js'
@@ -60,6 +62,22 @@ export async function sendTrigger(
     name,
     available.map((offer) => offer.name),
   )
+}
+
+interface Emission extends Pick<Mail, 'name' | 'payload' | 'id' | 'within'> {
+  readonly workspace: string
+}
+
+/** To every run of the workspace that waits for it. The payload passes the schema of its event here. */
+export async function emitEvent(core: Core, emission: Emission): Promise<void> {
+  const { workspace, payload, within } = emission
+  const name = eventNameOf(emission.name, core.events)
+  const id = messageIdOf(emission.id) ?? randomUUID()
+  const schema = core.events?.[name]
+  const what = `The payload of event "${name}"`
+  const parsed = schema ? await parse(schema, payload, 'PAYLOAD_INVALID', what) : payload
+  const event = { id, ...emitted(name, parsed, core.valueBytesMax) }
+  await core.kernel.operations.emit(workspace, event, within)
 }
 
 export async function storedPayload(

@@ -4,7 +4,9 @@ import type {
   Args,
   Definition,
   Dict,
+  Emitted,
   ErrorClass,
+  EventName,
   InputNotDeclared,
   Instant,
   Key,
@@ -13,6 +15,7 @@ import type {
   Opt,
   PgClient,
   RunRef,
+  Schema,
   Target,
   Tx,
   Types,
@@ -238,6 +241,12 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: TriggerOptions,
   ): Promise<RunInfo>
+  /** To every run of the workspace that waits for it now. The same id again changes nothing. */
+  emit<K extends EventName>(
+    event: K,
+    payload: Emitted<K>,
+    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+  ): Promise<void>
   /** `force` ends a run without undoing anything, also one whose undos cannot run. */
   cancel(
     runId: string,
@@ -298,6 +307,8 @@ export type EngineOptions<W> = Opt<{
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
   /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
   errors: readonly ErrorClass[]
+  /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
+  events: Dict<Schema>
   /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
   tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */

@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
-import type { CallFate, Client, RunReader, Settled, Store } from './store.js'
+import type { CallFate, Client, NewEvent, NewRun, RunReader, Settled, Store } from './store.js'
 
 export type { ForkOrder }
 
@@ -50,6 +50,8 @@ export interface StartRequest {
   readonly priority: number
   readonly delayMs: number
   readonly timeoutMs: number | null
+  /** Set by a run that starts a child under a name of its own. */
+  readonly parent?: NewRun['parent']
 }
 
 export interface Kernel {
@@ -124,6 +126,8 @@ export interface OperatingKernel {
     payload: Stored | null,
     messageId: MessageId | null,
   ): Promise<void>
+  /** Resolves when it is stored; inside a transaction it happens with that. */
+  emit(workspace: string, event: NewEvent, within: Client | null): Promise<void>
   /** What `work` writes through its client commits when it resolves and is rolled back when it rejects. */
   transaction<T>(work: (client: Client) => Promise<T>): Promise<T>
   /** Resolves when it is stored. What runs may finish. Throws RUN_NOT_FOUND, RUN_FINISHED. */

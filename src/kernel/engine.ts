@@ -26,6 +26,7 @@ import type {
   TriggerCall,
 } from './api.js'
 import { Operations } from './operations.js'
+import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import type {
@@ -58,6 +59,7 @@ export class KernelHost implements Kernel {
 
   constructor(options: KernelOptions) {
     this.host = new WorkerHost(options)
+    this.host.outside = outsideOf(this)
     this.store = options.store
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
@@ -70,7 +72,7 @@ export class KernelHost implements Kernel {
     const version = request.version ?? this.host.versionOf(request.definition)
     const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
     // biome-ignore format: one literal, because one is made for every run
-    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: null }
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }

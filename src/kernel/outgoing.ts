@@ -4,8 +4,10 @@
 //   G1. The number of an entry is fixed when it is appended: entries go out in that order, without gaps.
 //   G2. One delta of a run is in flight at a time; what is decided meanwhile waits here and goes out as one.
 
+import type { Uid } from '../model/ids.js'
+import type { EmittedEvent } from '../model/program.js'
 import type { Instant, NewEntry, Stored } from '../model/run.js'
-import type { StartDelta, TurnDelta } from './store.js'
+import type { NewEvent, StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
 
@@ -14,6 +16,7 @@ export interface Parts {
   readonly taken: readonly number[]
   readonly refused: readonly number[]
   readonly starts: readonly StartDelta[]
+  readonly events: readonly NewEvent[]
   readonly messages: readonly OutMessage[]
   readonly notBefore: Instant | null
   readonly state: Stored | null
@@ -31,6 +34,7 @@ export class Outgoing {
   private refused: number[] = []
   private starts: StartDelta[] = []
   private messages: OutMessage[] = []
+  private events: NewEvent[] = []
   private state: Stored | null = null
   private notBefore: Instant | null = null
 
@@ -68,6 +72,12 @@ export class Outgoing {
     this.messages.push(message)
   }
 
+  /** Its id is its place in the history: emitted again, it is the same event. */
+  emits({ name, keys, payload }: EmittedEvent, by: Uid): void {
+    const id = `${by}:${this.lastSeq}:${this.events.length}`
+    this.events.push({ id, name, keys, payload })
+  }
+
   /** From the next commit on. */
   shows(state: Stored): void {
     this.state = state
@@ -84,11 +94,12 @@ export class Outgoing {
     const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
     const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
+    const events = this.events.length > 0 ? this.events.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
     this.notBefore = null
     this.state = null
-    return { entries, taken, refused, starts, messages, notBefore, state }
+    return { entries, taken, refused, starts, events, messages, notBefore, state }
   }
 
   /** The database has stored what was in flight. */
@@ -110,6 +121,7 @@ export class Outgoing {
     this.taken = [...parts.taken, ...this.taken]
     this.refused = [...parts.refused, ...this.refused]
     this.starts = [...parts.starts, ...this.starts]
+    this.events = [...parts.events, ...this.events]
     if (without === 0) this.messages = [...parts.messages, ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)
     this.state ??= parts.state

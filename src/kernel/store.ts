@@ -21,9 +21,10 @@ import type {
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
+import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { OperatingStore } from './store-operating.js'
 
-export interface Store extends OperatingStore {
+export interface Store extends OperatingStore, EventStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -183,6 +184,9 @@ export interface TurnDelta {
     readonly message: NewMessage
     readonly claim: boolean
   }[]
+  readonly events: readonly NewEvent[]
+  /** All that it waits for beside its mailbox; null: as before. */
+  readonly waits: readonly EventWait[] | null
   /** Steps that can be undone and are not; null: as many as before. */
   readonly undoOpen: number | null
   /** What the run shows of itself from now on; null: as before. */
@@ -299,6 +303,7 @@ export interface StepTransaction {
 }
 
 export type * from './rows.js'
+export type * from './store-events.js'
 export type * from './store-operating.js'
 export type { MessageId }
 

@@ -209,9 +209,13 @@ export class MemoryTables {
     row.updatedAt = batch.now
     row.undoOpen = delta.undoOpen ?? row.undoOpen
     row.state = delta.state ?? row.state
+    this.listens(row, delta)
     this.move(row, next, batch.now)
     return true
   }
+
+  /** What it waits for and emits beside the mailboxes. */
+  protected listens(_row: MemoryRun, _delta: TurnDelta): void {}
 
   private refuses(
     row: MemoryRun | undefined,

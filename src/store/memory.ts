@@ -19,7 +19,7 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
-import { MemoryOperating } from './memory-operating.js'
+import { MemoryEvents } from './memory-events.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, own, release } from './memory-run.js'
@@ -28,7 +28,7 @@ import type { MemoryStoreOptions } from './memory-tables.js'
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryOperating implements Store {
+export class MemoryStore extends MemoryEvents implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []

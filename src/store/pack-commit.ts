@@ -12,6 +12,7 @@ import type {
 import type { RunId, Uid } from '../model/ids.js'
 import type { EntryKind, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
 import type { SqlValue } from './driver.js'
+import { packEvents, packWaits } from './events.js'
 import {
   List,
   list,
@@ -80,6 +81,8 @@ export function packCommit(
       ...entryColumns(sorted.turns),
       ...starts,
       ...messages,
+      packWaits(sorted.turns.map(({ delta }) => delta)),
+      packEvents(sorted.turns.map(({ delta }) => delta)),
     ],
     places: {
       t: sorted.turns.map(({ place }) => place),

@@ -7,6 +7,7 @@ import type {
   Claimed,
   Committed,
   Delta,
+  EventStore,
   FeedEntry,
   Fence,
   Loaded,
@@ -77,7 +78,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   return Object.assign(store, sqlOperating(driver, sql))
 }
 
-class SqlStore implements Omit<Store, keyof OperatingStore> {
+class SqlStore implements Omit<Store, keyof OperatingStore | keyof EventStore> {
   readonly isSingle: boolean
   readonly read: RunReader
   private readonly driver: Driver

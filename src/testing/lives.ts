@@ -186,6 +186,8 @@ export class Lives implements Kernel {
     lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
     signalWithin: (within, to, name, payload, id) =>
       this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),
+    emit: (workspace, event, within) =>
+      this.ask(({ operations }) => operations.emit(workspace, event, within)),
     transaction: (work) => this.ask(({ operations }) => operations.transaction(work)),
     pause: (to) => this.ask(({ operations }) => operations.pause(to)),
     resume: (to) => this.ask(({ operations }) => operations.resume(to)),

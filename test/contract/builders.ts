@@ -113,6 +113,8 @@ export function turn(fence: Fence, changes: Partial<TurnDelta> = {}): TurnDelta 
     entries: [],
     taken: [],
     refused: [],
+    events: [],
+    waits: null,
     starts: [],
     messages: [],
     undoOpen: null,

@@ -35,6 +35,8 @@ async function endedTransaction() {
     entries: [],
     taken: [],
     refused: [],
+    events: [],
+    waits: null,
     starts: [],
   }
   const next = { messages: [], next: { kind: 'go' } }
