@@ -29,7 +29,7 @@ import type { Stopped } from './replay.js'
 import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
-import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
+import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
 import { withdraw } from './withdraw.js'
@@ -372,13 +372,13 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.deps.lost(this.run.uid, answer.kind === 'early')
   }
 
-  /** The database refuses what is in flight for its content: the run fails with that, and with nothing of it. */
+  /** The database refuses what is in flight for its content: the run fails with that, and nothing of it has happened. */
   refused(failure: Failure): void {
     if (!this.inFlight || this.state !== 'active') return
     this.inFlight = null
     this.out.discard()
     this.end = null
-    this.finish({ kind: 'failed', failure })
+    this.finish(refusedEnd(this, this.stopping, failure))
   }
 
   private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {

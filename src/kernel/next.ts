@@ -21,6 +21,7 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
   }
   if (end) {
     const { status, stopSeen } = end
+    if (status === null) return { kind: 'release' }
     const ignoresStop = deps.defects.has('end-ignores-stop')
     const seenStop = ignoresStop ? 'cancel' : (stopSeen ?? frame.stopSeen)
     return { kind: 'end', status, stopSeen: seenStop }

@@ -8,7 +8,8 @@ import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import type { Entry, NewEntry, Stop } from '../model/run.js'
 import type { Ask, StepAsk, Undoable } from './asks.js'
-import { type End, type EndFact, endFact, reasonToStop, type StopCause } from './ending.js'
+import type { End, EndFact, StopCause } from './ending.js'
+import { endFact, reasonToStop, stoppingEntry } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { keyOf, type Stopped } from './replay.js'
@@ -31,8 +32,8 @@ export interface Stoppable extends HeldRun {
 export class Stopping {
   cause: StopCause
   private readonly frame: Stoppable
-  /** The journal says that the run is stopping. */
-  private isWritten = false
+  /** The entry that says so. */
+  private writtenSeq: number | null = null
 
   constructor(frame: Stoppable, cause: StopCause) {
     this.frame = frame
@@ -42,7 +43,7 @@ export class Stopping {
   /** After a restart: what the journal says of the stopping so far. The body has been driven up to it. */
   static again(frame: Stoppable, { entry, after }: Stopped): Stopping {
     const stopping = new Stopping(frame, Stopping.causeOf(frame, entry))
-    stopping.isWritten = true
+    stopping.writtenSeq = entry.seq
     const { questions, body } = frame
     for (const one of after) {
       const ask = questions.find(one.name, one.occurrence)
@@ -55,8 +56,18 @@ export class Stopping {
       } else questions.remove(ask)
     }
     stopping.leaveChildren()
+    // Whoever wrote it down may not have known of all of them.
+    stopping.tellChildren()
     stopping.recallUndo(after)
     return stopping
+  }
+
+  private get isWritten(): boolean {
+    return this.writtenSeq !== null
+  }
+
+  get isStored(): boolean {
+    return this.writtenSeq !== null && this.writtenSeq <= this.frame.out.ackedSeq
   }
 
   /** Once the journal says that it is stopping, nothing stops it again but force: a later cancel has been seen too. */
@@ -138,30 +149,28 @@ export class Stopping {
 
   private write(): void {
     if (this.isWritten) return
-    this.isWritten = true
     const { frame, cause } = this
     frame.scribe.asksBefore(null)
-    const { entry, taken, notBefore } = endFact(
-      { kind: 'stopped', cause },
-      frame.run,
-      frame.clock(),
-    )
+    const end = { kind: 'stopped', cause } as const
+    const { entry, taken, notBefore } = endFact(end, frame.run, frame.clock())
     if (taken !== null) frame.out.takes(taken)
     // Taken once: not again with the end.
     if (cause.kind === 'cancel') this.cause = { ...cause, message: null }
     if (notBefore !== null) frame.out.holds(notBefore)
-    const { at, payload } = entry
-    const kind = cause.kind === 'crashes' ? 'failed' : cause.kind
-    const meta = { ...entry.meta, cause: kind }
-    const facts = { name: '', occurrence: 0, attempt: 0, at, meta, payload }
-    frame.scribe.append({ kind: 'run.stopping', ...facts })
+    frame.scribe.append(stoppingEntry(entry, cause.kind))
+    this.writtenSeq = frame.out.lastSeq
+    this.leaveChildren()
+    this.tellChildren()
+  }
+
+  private tellChildren(): void {
+    const { frame } = this
     for (const to of frame.questions.children()) {
       const id = `cancel:${frame.run.uid}` as MessageId
-      const why = { reason: `its parent ${frame.run.id} is stopping` }
-      const message = { id, kind: 'cancel', name: '', meta: why, payload: null } as const
+      const meta = { reason: `its parent ${frame.run.id} is stopping` }
+      const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
       frame.out.sends({ to, message, claim: false })
     }
-    this.leaveChildren()
   }
 
   /** Nothing is waited for any more but children that have been started, and the undo under way. */
@@ -242,6 +251,18 @@ export class Stopping {
 export function stoppingOf(frame: Stoppable): Stopping | null {
   const cause = reasonToStop(frame) ?? failedCause(frame)
   return cause && new Stopping(frame, cause)
+}
+
+/** How a run ends whose last words were refused: what its frame has thought since is not what has happened. */
+export function refusedEnd(frame: HeldRun, stopping: Stopping | null, failure: Failure): End {
+  const { undos } = frame.body
+  const { next } = undos
+  if (undos.unsay() === 0) return { kind: 'failed', failure }
+  if (!stopping?.isStored) return { kind: 'anew', failure }
+  // It would be refused again.
+  const cause = stopping.cause.kind === 'failed' ? stopping.cause.failure : null
+  const why = undoFailure(frame.run.id, next?.name ?? '', failure, cause)
+  return { kind: 'failed', failure: why }
 }
 
 function failedCause({ body: { end, undos } }: HeldRun): StopCause | null {
