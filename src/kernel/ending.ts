@@ -138,7 +138,8 @@ function stopEntry(
     case 'deadline': {
       const error = workflowTimedOut(run.id, cause.deadlineAt - run.createdAt)
       const payload = encodeError(error, 'a timed out run')
-      const entry: NewEntry = { ...base, kind: 'run.timed_out', payload }
+      const meta = { dueAt: cause.deadlineAt }
+      const entry: NewEntry = { ...base, kind: 'run.timed_out', payload, meta }
       return { ...BY_ITSELF, entry, status: 'timed_out', notBefore: cause.deadlineAt, error }
     }
     case 'crashes': {

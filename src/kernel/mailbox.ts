@@ -5,21 +5,26 @@
 // Numbers come without gaps, so a message above seen + 1 means that others must be loaded first.
 
 import type { Uid } from '../model/ids.js'
-import type { Message } from '../model/run.js'
+import type { Instant, Message } from '../model/run.js'
 
 export class Mailbox {
   seen = 0
   /** Set when something new is here that no open question has looked at. */
   fresh = false
   cancel: Message | null = null
+  /** Of the last message. */
+  private at: Instant = 0
   /** Made when the first comes: most runs get neither. */
   private signals: Map<string, Message[]> | null = null
   private children: Map<Uid, Message> | null = null
 
   /** In order of their numbers; those that are known already are skipped. */
   put(messages: readonly Message[]): void {
-    for (const message of messages) {
-      if (message.no <= this.seen) continue
+    for (const one of messages) {
+      if (one.no <= this.seen) continue
+      // Messages are in the order of their numbers, also if the database's clock was set back between them (O5).
+      const message = one.at < this.at ? { ...one, at: this.at } : one
+      this.at = message.at
       this.seen = message.no
       this.fresh = true
       if (message.kind === 'cancel') {

@@ -51,7 +51,7 @@ export class Stopping {
       if (!ask || one.kind === 'step.asked') continue
       body.undos.note(ask, one)
       if (ask.kind === 'step' && ask.undoes && one.meta?.retryAt !== undefined) {
-        ask.attempts = one.attempt
+        ask.attempts = Math.max(ask.attempts, one.attempt)
         ask.retryAt = one.meta.retryAt
       } else questions.remove(ask)
     }
@@ -79,7 +79,8 @@ export class Stopping {
   static causeOf({ run }: HeldRun, { meta, payload }: Entry): StopCause {
     switch (meta?.cause) {
       case 'deadline':
-        return { kind: 'deadline', deadlineAt: run.deadlineAt ?? 0 }
+        // Re-opened, the row has none.
+        return { kind: 'deadline', deadlineAt: meta.dueAt ?? run.deadlineAt ?? run.createdAt }
       case 'failed': {
         const { name, occurrence } = meta
         const question =
@@ -106,6 +107,7 @@ export class Stopping {
       return frame.finish({ kind: 'stopped', cause: this.cause })
     }
     this.write()
+    this.leaveChildren()
     this.hearChildren()
     const isEarly = frame.deps.defects.has('undo-before-children')
     if (isEarly || frame.questions.children().length === 0) this.undoNext()
@@ -116,6 +118,8 @@ export class Stopping {
     const { frame } = this
     const { ask } = outcome
     if (outcome.transaction) return rollBack(outcome.transaction)
+    // The body does not hear of it: in a replay too it stands where the body is not driven any more.
+    if (this.leavesSomething()) this.write()
     const entry = frame.record(outcome)
     frame.body.undos.note(ask, entry)
     if (outcome.final) frame.questions.remove(ask)
@@ -126,6 +130,13 @@ export class Stopping {
     }
     if (ask.kind !== 'step' || !ask.undoes || !outcome.final) return
     if (entry.kind === 'undo.failed') this.failed(ask, ask.undoes, entry)
+  }
+
+  /** There is something to undo, or may be when what runs has ended. */
+  private leavesSomething(): boolean {
+    const { body, questions } = this.frame
+    if (body.undos.next !== null) return true
+    return questions.all().some((ask) => ask.kind === 'step' && ask.order.undo !== undefined)
   }
 
   private failed(ask: StepAsk, undoable: Undoable, entry: NewEntry): void {
@@ -159,7 +170,6 @@ export class Stopping {
     if (notBefore !== null) frame.out.holds(notBefore)
     frame.scribe.append(stoppingEntry(entry, cause.kind))
     this.writtenSeq = frame.out.lastSeq
-    this.leaveChildren()
     this.tellChildren()
   }
 
@@ -238,9 +248,12 @@ export class Stopping {
     const last = after.findLast(({ name, kind }) => name === next.name && kind !== 'undo.completed')
     if (!last) return
     const ask = this.undoAsk(next)
+    // Its end was stored, the end of the run not: a pause came before it.
+    const isFinal = last.kind === 'undo.failed' && last.meta?.retryAt === undefined
+    if (isFinal) return this.failed(ask, next, last)
     const history = body.history.script.asks.get(keyOf(ask.name, ask.occurrence))
     ask.journaled = true
-    ask.attempts = last.kind === 'undo.failed' ? last.attempt : (history?.attempts ?? 0)
+    ask.attempts = Math.max(last.attempt, history?.attempts ?? 0)
     ask.retryAt = last.meta?.retryAt ?? null
     ask.manual = history?.manual ?? false
     questions.add(ask)
