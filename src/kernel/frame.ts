@@ -267,14 +267,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
   }
 
-  /** A step that runs for long is written down before it is answered, so that people see it. */
-  showLongSteps(): void {
-    const since = this.questions.unwrittenSince
-    if (since === null || this.deps.now() - since < this.deps.askShownAfterMs) return
-    this.scribe.asksBefore(null)
-    this.pump()
-  }
-
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
   get stopSeen(): Stop | null {
     return this.stopping?.stopSeen ?? null
@@ -366,10 +358,12 @@ export class Frame implements Answerer, HeldRun, Stoppable {
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stopping = null
-      return answer.stop === 'pause' ? this.handOver('anew') : this.deps.load(this.run.uid)
+      if (answer.stop === 'pause') return this.handOver('anew')
+      // After a refusal it knows what never happened: it begins from its journal.
+      if (!this.body.undos.isUnsaid) return this.deps.load(this.run.uid)
     }
     this.lose()
-    this.deps.lost(this.run.uid, answer.kind === 'early')
+    this.deps.lost(this.run.uid, answer.kind !== 'stale')
   }
 
   /** The database refuses what is in flight for its content: the run fails with that, and nothing of it has happened. */

@@ -28,7 +28,9 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
   }
   if (frame.handingOver !== 'anew' && frame.parkable()) {
     const reason = questions.reason()
-    const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
+    // A run that is to rest has not looked at its messages; it may have been resumed since.
+    const looked = frame.handingOver === 'pause' ? 0 : seen
+    const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : looked
     const stopSeen = frame.stopSeen
     return {
       kind: 'park',

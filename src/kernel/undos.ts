@@ -27,7 +27,7 @@ export class Undos {
   /** How many the row says are open. */
   private told = 0
   /** What was noted since the row was told will never be stored. */
-  private isUnsaid = false
+  isUnsaid = false
 
   constructor(defects: Defects) {
     this.defects = defects
