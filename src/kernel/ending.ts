@@ -151,11 +151,13 @@ function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>):
 export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const { undos } = frame.body
   const isForced = end.kind === 'stopped' && end.cause.kind === 'cancel' && end.cause.force
-  const open = frame.body.begun ? undos.openNames : frame.body.history.script.undoable
+  const { script } = frame.body.history
+  const open = frame.body.begun ? undos.openNames : script.undoable
+  const someDone = frame.body.begun ? undos.someDone : script.undone
   const skipped = isForced ? open : []
-  if (fact.status === 'completed' || (!undos.someDone && skipped.length === 0)) return fact
+  if (fact.status === 'completed' || (!someDone && skipped.length === 0)) return fact
   // One that failed for good can be retried: the rest is undone then.
-  const isUndone = undos.someDone && !(end.kind === 'failed' && end.failure.isFinal)
+  const isUndone = someDone && !(end.kind === 'failed' && end.failure.isFinal)
   const meta = {
     ...fact.entry.meta,
     ...(isUndone ? { undone: true } : {}),

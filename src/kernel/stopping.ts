@@ -11,7 +11,7 @@ import type { Ask, StepAsk, Undoable } from './asks.js'
 import { type End, type EndFact, endFact, reasonToStop, type StopCause } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
-import { keyOf, type Stopped } from './replay.js'
+import { isFinalFailure, keyOf, type Stopped } from './replay.js'
 import type { Scribe } from './scribe.js'
 import { rollBack } from './transaction.js'
 import { undoFailure } from './undos.js'
@@ -229,6 +229,8 @@ export class Stopping {
     const last = after.findLast(({ name, kind }) => name === next.name && kind !== 'undo.completed')
     if (!last) return
     const ask = this.undoAsk(next)
+    // A pause came between this and the end that it means.
+    if (isFinalFailure(last)) return this.failed(ask, next, last)
     const history = body.history.script.asks.get(keyOf(ask.name, ask.occurrence))
     ask.journaled = true
     ask.attempts = last.kind === 'undo.failed' ? last.attempt : (history?.attempts ?? 0)
