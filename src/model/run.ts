@@ -24,6 +24,8 @@ export type FinalStatus = (typeof FINAL_STATUSES)[number]
 export type Status = 'pending' | 'running' | 'waiting' | FinalStatus
 /** Why a parked run waits. (`slot` and `missing-code` are computed when reading, never stored.) */
 export type StoredReason = 'signal' | 'event' | 'timer' | 'retry' | 'child' | 'paused' | 'diverged'
+/** As people see it. `slot`: it could go on, and waits for a free worker. `missing-code`: no live worker has its definition. */
+export type WaitReason = StoredReason | 'slot' | 'missing-code'
 export type Stop = 'cancel' | 'pause'
 
 export function isFinal(status: Status): status is FinalStatus {
