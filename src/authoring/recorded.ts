@@ -62,7 +62,12 @@ function recordedError(failure: Failure, classes: ErrorClasses): Error {
 export function failureOf(error: unknown, where: string): Failure {
   if (error instanceof Failure) return error
   const known = error instanceof Error ? failures.get(error) : undefined
-  return known ?? new Failure(encodeError(error, where), { message: messageOf(error) })
+  if (known) return known
+  const { retryAfterMs } = marksOf(error)
+  return new Failure(encodeError(error, where), {
+    message: messageOf(error),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  })
 }
 
 export function messageOf(error: unknown): string {

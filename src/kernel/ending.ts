@@ -138,12 +138,9 @@ function stopEntry(
 }
 
 function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>): EndFact {
-  const entry: NewEntry = {
-    ...base,
-    kind: 'run.failed',
-    payload: failure.error,
-    meta: failure.question,
-  }
+  const { question, retryAfterMs } = failure
+  const meta = retryAfterMs === null ? question : { ...question, retryAfterMs }
+  const entry: NewEntry = { ...base, kind: 'run.failed', payload: failure.error, meta }
   return { ...BY_ITSELF, entry, status: 'failed' }
 }
 
@@ -184,7 +181,9 @@ export function endMessages(
   }
   if (run.parentUid) {
     const id = `child:${run.uid}:${attempt}` as MessageId
-    const meta = { uid: run.uid, status }
+    const { retryAfterMs } = entry.meta ?? {}
+    const later = retryAfterMs === undefined ? {} : { retryAfterMs }
+    const meta = { uid: run.uid, status, ...later }
     const message = { id, kind: 'child', name: '', meta, payload: entry.payload } as const
     messages.push({ to: run.parentUid, message, claim: false })
   }

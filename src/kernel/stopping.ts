@@ -73,7 +73,11 @@ export class Stopping {
         const { name, occurrence } = meta
         const question =
           name !== undefined && occurrence !== undefined ? { name, occurrence } : null
-        const more = question ? { question } : {}
+        const { retryAfterMs } = meta
+        const more = {
+          ...(question && { question }),
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        }
         return { kind: 'failed', failure: new Failure(payload ?? encodeError(null, 'a run'), more) }
       }
       default: {

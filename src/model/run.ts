@@ -77,6 +77,8 @@ export interface EntryMeta {
   readonly names?: readonly string[]
   /** step.failed, child.ended: when it is tried again. Absent: that was the last time. */
   readonly retryAt?: Instant
+  /** run.failed, the end of a child: asked for by its error, if it is tried again. */
+  readonly retryAfterMs?: number
   /** Outcomes of steps: how long before `at` it was asked for, and began. Milliseconds. */
   readonly askedAgo?: number
   readonly startedAgo?: number
