@@ -153,12 +153,9 @@ function stopEntry(
 }
 
 function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>): EndFact {
-  const entry: NewEntry = {
-    ...base,
-    kind: 'run.failed',
-    payload: failure.error,
-    meta: failure.question,
-  }
+  const { question, retryAfterMs } = failure
+  const meta = retryAfterMs === null ? question : { ...question, retryAfterMs }
+  const entry: NewEntry = { ...base, kind: 'run.failed', payload: failure.error, meta }
   return { ...BY_ITSELF, entry, status: 'failed' }
 }
 
@@ -166,16 +163,14 @@ function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>):
 export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const { undos } = frame.body
   const isForced = end.kind === 'stopped' && end.cause.kind === 'cancel' && end.cause.force
-  const open = frame.body.begun ? undos.openNames : frame.body.history.script.undoable
+  const { script } = frame.body.history
+  const open = frame.body.begun ? undos.openNames : script.undoable
+  const someDone = frame.body.begun ? undos.someDone : script.undone
   const skipped = isForced ? open : []
-  if (
-    fact.status === 'completed' ||
-    fact.status === null ||
-    (!undos.someDone && skipped.length === 0)
-  )
-    return fact
+  const isWithout = !someDone && skipped.length === 0
+  if (fact.status === 'completed' || fact.status === null || isWithout) return fact
   // One that failed for good can be retried: the rest is undone then.
-  const isUndone = undos.someDone && !(end.kind === 'failed' && end.failure.isFinal)
+  const isUndone = someDone && !(end.kind === 'failed' && end.failure.isFinal)
   const meta = {
     ...fact.entry.meta,
     ...(isUndone ? { undone: true } : {}),
@@ -203,7 +198,9 @@ export function endMessages(
   }
   if (run.parentUid) {
     const id = `child:${run.uid}:${attempt}` as MessageId
-    const meta = { uid: run.uid, status }
+    const { retryAfterMs } = entry.meta ?? {}
+    const later = retryAfterMs === undefined ? {} : { retryAfterMs }
+    const meta = { uid: run.uid, status, ...later }
     const message = { id, kind: 'child', name: '', meta, payload: entry.payload } as const
     messages.push({ to: run.parentUid, message, claim: false })
   }

@@ -8,6 +8,7 @@ import type { Ask, ChildAsk } from './asks.js'
 import { asFailure } from './conversation.js'
 import type { Difference } from './divergence.js'
 import type { HeldRun } from './held-run.js'
+import { warnOfLarge } from './large-values.js'
 import type { Outcome } from './look.js'
 
 export class Scribe {
@@ -21,6 +22,7 @@ export class Scribe {
     const { run, out, body, deps } = this.frame
     // What belongs to rounds that have ended is behind the run: a loop may go on for years.
     const seq = out.append(entry) - body.behind
+    warnOfLarge(deps, run, entry)
     if (seq === ENTRIES_WARN)
       deps.ports.log.warn(`Run ${run.id} has ${seq} entries in its journal.`)
     if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })

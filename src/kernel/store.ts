@@ -300,6 +300,8 @@ export interface StepTransaction {
   /** Writes the run's delta and commits. Any answer but `done` means it was rolled back. */
   close(delta: TurnDelta, options: { readonly feed: boolean }): Promise<Committed>
   rollback(): Promise<void>
+  /** Runs user code so that what it reads through the store is read inside: with one connection there is no other way. */
+  inside?<T>(work: () => T): T
 }
 
 export type * from './rows.js'
