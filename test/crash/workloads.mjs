@@ -8,6 +8,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError, task, workflow } from '../../dist/index.js'
+import { makeScopeWorkloads } from './workloads-scopes.mjs'
 
 const STEP_MS = 4
 
@@ -145,8 +146,10 @@ export function makeWorkloads({ ledger, flags, say }) {
     say({ acked: id })
     return handle
   }
+  const scoped = makeScopeWorkloads({ does, ledger, begin })
   const plain = (definition) => ({ drive: (engine, id) => begin(engine, definition, id) })
   const kinds = {
+    ...scoped.kinds,
     chain: plain(chain),
     retried: plain(retried),
     sleeper: plain(sleeper),
@@ -193,7 +196,7 @@ export function makeWorkloads({ ledger, flags, say }) {
   }
   const definitions = [
     ...[chain, retried, sleeper, waiter, square, inner, queued, all, race, writer],
-    ...[stopped, family, reopened],
+    ...[stopped, family, reopened, ...scoped.definitions],
   ]
   return { definitions, kinds }
 }
