@@ -203,7 +203,7 @@ async function unlessOver(call) {
 }
 
 /** Until the run is as it should be, or over. */
-async function shows(engine, id, fits) {
+export async function shows(engine, id, fits) {
   for (let ms = 30; ; ms = Math.min(2 * ms, LOOK_EVERY_MS)) {
     const run = await engine.get(id)
     if (run?.finishedAt || (run && (await fits(run)))) return run
