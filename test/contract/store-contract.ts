@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
 import { batchContract } from './contract-batches.js'
 import { forkContract } from './contract-forks.js'
+import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
 import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
@@ -52,6 +53,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
+    describe('load', () => loadingContract(on))
     describe('reopen', () => reopenContract(on))
     describe('operating', () => operatingContract(on))
     describe('fork and retention', () => forkContract(on))
