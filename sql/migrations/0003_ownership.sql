@@ -140,23 +140,37 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 set plan_cache_mode = force_custom_plan
 as $f$
 begin
-  return query
-    select l.i::int, e.entries, null::text, t.no
-      from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
-      cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
-      left join lateral (
-        select translate(j.meta::json ->> 'behind', '[]', '{}')::int[] as behind from journal j
-          where j.uid = l.uid and j.kind in ('round.ended', 'run.reopened') and l.seq = 0 order by j.seq desc limit 1) s on true
-      left join lateral (
-        select m.no from messages m where m.uid = l.uid and m.taken_seq is not null and l.seq = 0 order by m.no desc limit 1) t on true
-      cross join lateral (select array[l.seq] || s.behind || array[2147483647] as bounds) b
-      left join lateral (
-        select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
-            E'\x1e' order by j.seq) as entries
-          from generate_series(1, cardinality(b.bounds), 2) g (i)
-          cross join lateral (
-            select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1] offset 0) j
-          group by j.seq >> 8 order by j.seq >> 8) e on true;
+  if 0 = any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, t.no
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select translate(j.meta::json ->> 'behind', '[]', '{}')::int[] as behind from journal j
+            where j.uid = l.uid and j.kind in ('round.ended', 'run.reopened') order by j.seq desc limit 1) s on true
+        left join lateral (
+          select m.no from messages m where m.uid = l.uid and m.taken_seq is not null order by m.no desc limit 1) t on true
+        cross join lateral (select array[0] || s.behind || array[2147483647] as bounds) b
+        left join lateral (
+          select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
+              E'\x1e' order by j.seq) as entries
+            from generate_series(1, cardinality(b.bounds), 2) g (i)
+            cross join lateral (
+              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1] offset 0) j
+            group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq = 0;
+  end if;
+  if 0 < any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, null::int
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
+              E'\x1e' order by j.seq) as entries
+            from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq > 0;
+  end if;
   return query
     select l.i::int, null::text, m.mail, null::int
       from unnest(l_uid, l_owner, l_epoch, l_no) with ordinality l (uid, owner, epoch, no, i)
