@@ -88,7 +88,7 @@ create table @schema@.journal (
 create index journal_behind on @schema@.journal (uid, seq) where kind in ('round.ended', 'run.reopened');
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
--- a taken message (taken_seq set, payload moved to the journal) still refuses its id a second time.
+-- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,
