@@ -250,7 +250,9 @@ export class KernelHost implements Kernel {
     const entry = newest.find((one) => one.name === name && one.occurrence === occurrence)
     if (entry?.kind !== 'child.ended' || !entry.meta?.uid) return null
     const child = await this.read.get(view.workspace, entry.meta.uid as string as RunId)
-    return child?.status === 'failed' ? child : null
+    // What has been undone does not go on: it is started anew.
+    const goesOn = child?.status === 'failed' && !child.end?.meta?.undone
+    return goesOn ? child : null
   }
 }
 

@@ -29,13 +29,11 @@ import type { Stopped } from './replay.js'
 import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
-import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
+import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
 import { limitOf, refuseTriggers } from './triggers.js'
 import { withdraw } from './withdraw.js'
-
-const NOTHING: readonly Ask[] = []
 
 export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
@@ -273,14 +271,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
   }
 
-  /** A step that runs for long is written down before it is answered, so that people see it. */
-  showLongSteps(): void {
-    const since = this.questions.unwrittenSince
-    if (since === null || this.deps.now() - since < this.deps.askShownAfterMs) return
-    this.scribe.asksBefore(null)
-    this.pump()
-  }
-
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
   get stopSeen(): Stop | null {
     return this.stopping?.stopSeen ?? null
@@ -355,7 +345,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const parts = this.out.take()
     const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
-    const waits = this.questions.listening.news(this.end ? NOTHING : this.questions.all())
+    const waits = this.questions.listening.news(this.questions.all(), this.end !== null)
     // biome-ignore format: one literal, because one is made for every step
     const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
     this.inFlight = { delta, parts }
@@ -373,19 +363,21 @@ export class Frame implements Answerer, HeldRun, Stoppable {
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stopping = null
-      return answer.stop === 'pause' ? this.handOver('anew') : this.deps.load(this.run.uid)
+      if (answer.stop === 'pause') return this.handOver('anew')
+      // After a refusal it knows what never happened: it begins from its journal.
+      if (!this.body.undos.isUnsaid) return this.deps.load(this.run.uid)
     }
     this.lose()
-    this.deps.lost(this.run.uid, answer.kind === 'early')
+    this.deps.lost(this.run.uid, answer.kind !== 'stale')
   }
 
-  /** The database refuses what is in flight for its content: the run fails with that, and with nothing of it. */
+  /** The database refuses what is in flight for its content: the run fails with that, and nothing of it has happened. */
   refused(failure: Failure): void {
     if (!this.inFlight || this.state !== 'active') return
     this.inFlight = null
     this.out.discard()
     this.end = null
-    this.finish({ kind: 'failed', failure })
+    this.finish(refusedEnd(this, this.stopping, failure))
   }
 
   private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {

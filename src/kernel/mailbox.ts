@@ -14,6 +14,8 @@ export class Mailbox {
   cancel: Message | null = null
   /** Calls: somebody waits to hear whether they are taken. */
   readonly triggers: Message[] = []
+  /** Of the last message. */
+  private at: Instant = 0
   /** Made when the first comes: most runs get neither. */
   private signals: Map<string, Message[]> | null = null
   private children: Map<Uid, Message> | null = null
@@ -22,8 +24,11 @@ export class Mailbox {
 
   /** In order of their numbers; those that are known already are skipped. */
   put(messages: readonly Message[]): void {
-    for (const message of messages) {
-      if (message.no <= this.seen) continue
+    for (const one of messages) {
+      if (one.no <= this.seen) continue
+      // Messages are in the order of their numbers, also if the database's clock was set back between them (O5).
+      const message = one.at < this.at ? { ...one, at: this.at } : one
+      this.at = message.at
       this.seen = message.no
       this.fresh = true
       if (message.kind === 'cancel') {

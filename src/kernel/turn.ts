@@ -191,10 +191,11 @@ class TurnInside implements ScopeTurn {
   async roundEnded(round: RoundEnd): Promise<Stored> {
     const { scope, sinceSeq, value, isDone } = round
     if (this.isOver) return new Promise<never>(() => {})
-    this.frame.roundIsOver(scope, sinceSeq)
     const meta = isDone ? { done: true } : {}
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
+    // Not before: until it is written down the scope around may end, and undo it.
+    this.frame.roundIsOver(scope, sinceSeq)
     return left.value
   }
 

@@ -44,8 +44,8 @@ export class WorkerHost {
   readonly committer: Committer
   readonly lease: Lease
   readonly post: Post
-  /** Other runs, for steps. */
-  outside: Outside | null = null
+  /** Other runs, for steps: the kernel around this worker. */
+  outside!: Outside
   private readonly claimer: Claimer
   private readonly executor: Executor
   private readonly grants: Grants
@@ -307,10 +307,7 @@ export class WorkerHost {
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
         execute: options.execute ?? null,
-        outside: () => {
-          if (!this.outside) throw new Error('no kernel around this worker')
-          return this.outside
-        },
+        outside: () => this.outside,
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),

@@ -1,10 +1,10 @@
 // wf.start and wf.handle: other runs. What is done to them is a step of this run, under an id of its own: done once.
 
-import { createHash } from 'node:crypto'
 import { decode, encode } from '../../model/codec.js'
 import { checkOptions, endedBadly, optionInvalid, PerdureError } from '../../model/errors.js'
 import { RUN_ID, type RunId, type Uid } from '../../model/ids.js'
 import type { Attempt, ChildOrder, Due, RunAddress } from '../../model/program.js'
+import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Message } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
@@ -244,8 +244,8 @@ async function storedInput(
   return encode(parsed, `the input of step "${step}"`, around.valueBytesMax)
 }
 
-const idOf = (key: string): RunId =>
-  createHash('sha256').update(key).digest('hex').slice(0, 32) as RunId
+/** The same at every attempt. */
+const idOf = (key: string): RunId => generatorOf(key).uuid() as RunId
 
 function readStart(options: unknown, where: string): StartSettings {
   if (options === undefined) return { id: null, isDetached: false, timeoutMs: null }
