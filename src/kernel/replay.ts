@@ -107,7 +107,9 @@ export function readScript(journal: readonly Entry[]): Script {
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
   const needed = withoutRounds(kept, rounds)
-  const behind = kept.length - needed.length
+  // Those that were not loaded are missing from its numbers.
+  const unread = (journal.at(-1)?.seq ?? 0) - journal.length
+  const behind = kept.length - needed.length + unread
   const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
     if (entry.kind === 'mark' && !marks.has(entry.name)) marks.set(entry.name, entry.seq)
@@ -239,6 +241,23 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
     kept = withoutStopped(kept, uid ?? null)
   }
   return kept
+}
+
+/**
+ * What is behind a run that is re-opened: what was so before the failure that is forgotten. `newest`: the end of its
+ * journal, newest first. If the failure or the end of a round is further away, nothing is, and all of it is read.
+ */
+export function behindReopened(
+  newest: readonly Entry[],
+  failed: { readonly name: string; readonly occurrence: number } | null,
+): readonly number[] {
+  const isIt = (e: Entry): boolean =>
+    isFinalFailure(e) && e.name === failed?.name && e.occurrence === failed.occurrence
+  const at = failed ? newest.findIndex(isIt) : 0
+  if (at < 0) return []
+  const before = newest.slice(at)
+  const said = before.find(({ kind }) => kind === 'round.ended' || kind === 'run.reopened')
+  return said?.meta?.behind ?? []
 }
 
 /** The questions of open children stay, the children are forgotten. */

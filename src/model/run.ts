@@ -110,6 +110,8 @@ export interface EntryMeta {
   readonly inherited?: boolean
   /** round.ended: it was the last. */
   readonly done?: boolean
+  /** round.ended, run.reopened: entries that no replay needs any more, as first, last, first, last, … */
+  readonly behind?: readonly number[]
   /** run.stopping: what stops it. */
   readonly cause?: 'cancel' | 'deadline' | 'failed'
   /** A cancel that undoes nothing. */
