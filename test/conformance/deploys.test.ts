@@ -231,6 +231,39 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
     await long.result()
   })
 
+  test('[X09] ten blocked runs of one definition do not delay a run of another, whatever blocks them', async () => {
+    const may = gate()
+    const quick = task(fresh('quick'), async (n: number) => n)
+    const slow = task(fresh('slow'), async () => may.passed)
+    const missing = task(fresh('missing'), async () => {})
+    const waiting = workflow(fresh('waiting'), async (wf) => wf.waitFor('go'))
+    const failing = task(fresh('failing'), { retry: { attempts: 9, delay: '1h' } }, async () => {
+      throw new Error('later')
+    })
+    const all10 = <T>(work: (n: number) => Promise<T>) =>
+      Promise.all(Array.from({ length: 10 }, (_, n) => work(n)))
+    const client = await world.open([missing], { options: { worker: false } })
+    const engine = await world.open([quick, slow, waiting, failing], {
+      options: { worker: { concurrency: 20 } },
+    })
+    const blocked = [
+      ...(await all10(() => engine.start(slow))),
+      ...(await all10(() => client.start(missing))),
+      ...(await all10(() => engine.start(waiting))),
+      ...(await all10(() => engine.start(failing))),
+    ]
+    const resting = await all10(() => engine.start(quick, 0, { delay: '1h' }))
+    for (const run of resting) await run.pause()
+    for (let n = 1; n <= 10; n += 1) {
+      const { output } = (await engine.run(quick, n)) as { readonly output?: unknown }
+      expect(output).toBe(n)
+    }
+    const ends = ['completed', 'failed', 'cancelled', 'timed_out']
+    for (const run of [...blocked, ...resting]) expect(ends).not.toContain(await run.status())
+    may.open()
+    for (const run of blocked.slice(0, 10)) await run.result()
+  })
+
   test('[X07] a child that failed and is retried tells its parent of every end once, and a parent that no longer asks goes its way', async () => {
     let isMended = false
     const inner = workflow(fresh('inner'), async (wf) =>
