@@ -48,7 +48,8 @@ export class Calls {
     for (const waiter of this.waitersOf(fence.uid)) {
       if (taken.includes(waiter.no)) this.settle(waiter, 'taken')
       else if (refused.includes(waiter.no)) this.settle(waiter, 'refused')
-      else if (next.kind === 'end') this.settle(waiter, 'finished')
+      // It may have been taken before this caller waited, or by another process.
+      else if (next.kind === 'end') this.arm(0)
     }
   }
 

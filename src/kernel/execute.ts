@@ -154,9 +154,17 @@ export class Executor {
     this.loading.delete(claimed.uid)
     if (!loaded || wanted.fence.owner !== this.deps.owner()) return
     if (!frame) return this.replay(claimed, loaded)
+    if (!frame.mail.isCompletedBy(loaded.messages, claimed.inbox)) return this.anew(wanted, claimed)
     frame.mail.put(loaded.messages)
     this.frames.add(frame)
     frame.resume(claimed.epoch)
+  }
+
+  /** A trigger was refused elsewhere, which no entry tells of: the kept frame does not know its mailbox any more. */
+  private anew(wanted: Wanted, claimed: Claimed): void {
+    this.deps.counters['frame.outdated'] += 1
+    this.loading.set(claimed.uid, claimed)
+    this.want({ ...wanted, fromSeq: 0, fromNo: 0, frame: null })
   }
 
   private replay(claimed: Claimed, loaded: Loaded): void {

@@ -32,7 +32,7 @@ import { startWhatCan } from './starting.js'
 import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
-import { limitOf, refuseTriggers } from './triggers.js'
+import { isKeepable, limitOf, refuseAll, refuseTriggers } from './triggers.js'
 import { withdraw } from './withdraw.js'
 
 export class Frame implements Answerer, HeldRun, Stoppable {
@@ -293,6 +293,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (notBefore !== null) this.out.holds(notBefore)
     if (taken !== null) this.out.takes(taken)
     this.scribe.append(entry)
+    refuseAll(this)
     for (const message of endMessages(this, entry, status)) this.out.sends(message)
     this.deps.submit(this.run.uid)
   }
@@ -386,7 +387,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.body.undos.stored(delta.undoOpen)
     this.questions.listening.stored(delta.waits)
     if (next.kind !== 'go') {
-      this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
+      this.state = next.kind === 'park' && isKeepable(this, next) ? 'parked' : 'gone'
       this.alarm.off()
     }
     this.deps.committed(delta)

@@ -56,6 +56,12 @@ export class Mailbox {
     return fresh.every((message, i) => message.no === this.seen + i + 1)
   }
 
+  /** With these it holds every message up to `inbox`. */
+  isCompletedBy(messages: readonly Message[], inbox: number): boolean {
+    const last = messages.at(-1)?.no ?? this.seen
+    return this.fits(messages) && Math.max(last, this.seen) >= inbox
+  }
+
   /** The message with this number was taken before: it is not loaded any more. */
   taken(no: number): void {
     this.seen = Math.max(this.seen, no)

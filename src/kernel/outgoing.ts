@@ -43,7 +43,7 @@ export class Outgoing {
   }
 
   get waiting(): boolean {
-    return this.entries.length > 0 || this.refused.length > 0
+    return this.entries.length > 0
   }
 
   /** The number of the last entry, stored or not. */
@@ -60,6 +60,7 @@ export class Outgoing {
     this.taken.push(no)
   }
 
+  /** Goes out when the run rests: alone it would not be told from its repetition. */
   refuses(no: number): void {
     this.refused.push(no)
   }
@@ -73,9 +74,10 @@ export class Outgoing {
   }
 
   /** Its id is its place in the history: emitted again, it is the same event. */
-  emits({ name, keys, payload }: EmittedEvent, by: Uid): void {
-    const id = `${by}:${this.lastSeq}:${this.events.length}`
-    this.events.push({ id, name, keys, payload })
+  emits(events: readonly EmittedEvent[], by: Uid): void {
+    for (const [i, { name, keys, payload }] of events.entries()) {
+      this.events.push({ id: `${by}:${this.lastSeq}:${i}`, name, keys, payload })
+    }
   }
 
   /** From the next commit on. */

@@ -51,7 +51,9 @@ export class Replayer {
     }
     const { outcome } = window
     const isUnasked = outcome?.kind === 'round.ended' && !this.recalled.has(outcome.name)
-    if (outcome && (settled || isUnasked)) {
+    // What was emitted last is written down behind the end of the function.
+    const isBehind = settled && outcome?.kind !== 'record'
+    if (outcome && (isBehind || isUnasked)) {
       const at = Math.max(1, isUnasked ? position : position - 1)
       const difference = { position: at, recorded: answerText(outcome), found }
       return { kind: settled ? 'diverged' : 'missing', difference }

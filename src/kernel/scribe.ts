@@ -70,7 +70,7 @@ export class Scribe {
     if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore)
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
-    for (const event of outcome.events ?? []) out.emits(event, this.frame.run.uid)
+    if (outcome.events) out.emits(outcome.events, this.frame.run.uid)
     return entry
   }
 

@@ -14,9 +14,22 @@ export function refuseTriggers({ mail, questions, out, deps }: HeldRun): void {
   }
 }
 
+/** The run ends: one that is re-opened does not take what its callers have given up. */
+export function refuseAll({ mail, out }: HeldRun): void {
+  for (const message of [...mail.triggers]) {
+    mail.take(message)
+    out.refuses(message.no)
+  }
+}
+
 /** When the run needs a look whatever it waits for. */
 export function limitOf({ mail, questions, run }: HeldRun): Instant | null {
   const { patientUntil } = mail
   if (patientUntil === null || questions.busy()) return run.deadlineAt
   return run.deadlineAt === null ? patientUntil : Math.min(patientUntil, run.deadlineAt)
+}
+
+/** One that is refused elsewhere leaves no entry by which a kept frame would know that it is outdated. */
+export function isKeepable({ mail }: HeldRun, { reason }: { readonly reason: string }): boolean {
+  return reason !== 'diverged' && mail.triggers.length === 0
 }

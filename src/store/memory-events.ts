@@ -27,7 +27,7 @@ interface MemoryWait extends EventWait {
 type Named = Pick<Hearing, 'uid' | 'name' | 'occurrence'>
 
 export class MemoryEvents extends MemoryOperating implements EventStore {
-  private readonly events = new Map<string, MemoryEvent>()
+  readonly events = new Map<string, MemoryEvent>()
   private waits: MemoryWait[] = []
 
   async emit(workspace: string, event: NewEvent, within: Within | null): Promise<void> {

@@ -12,6 +12,7 @@ import {
   newId,
   ownedRun,
   PLAIN,
+  park,
   parkedRun,
   RESENT,
   signal,
@@ -67,9 +68,11 @@ export function eventContract(on: Case): void {
       ]
       expect(await store.called(all)).toEqual(decided)
       expect((await mailOf(store, fenceOf(run, by))).map(({ no }) => no)).toEqual([2])
-      // Without an entry, too.
-      await commit(store, by, turn(fenceOf(run, by, 1, 2), { refused: [2] }))
-      expect(await mailOf(store, fenceOf(run, by))).toEqual([])
+      // Without an entry, too, when the run rests.
+      const rest = turn(fenceOf(run, by, 1, 2), { refused: [2], next: park({ seen: 3 }) })
+      await store.commit(by, [rest], PLAIN)
+      await store.commit(by, [rest], RESENT)
+      expect(await store.called([{ uid: run.uid, no: 2 }])).toMatchObject([{ fate: 'refused' }])
     },
   )
 

@@ -4,6 +4,7 @@ import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import { isAnswer, keyOf } from './fold.js'
+import { checkOthers } from './others-invariants.js'
 import { checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
 
@@ -12,6 +13,7 @@ export function checkEnd(world: World, clients: Clients): void {
     world.scheduler.fail(`invariant ${number}`, message)
   checkEffects(world, fail)
   checkAcknowledged(world, clients, fail)
+  checkOthers(world, clients, fail)
   for (const row of world.memory.runs.values()) {
     checkFamily(world, row, fail)
     checkHeard(world, row, fail)

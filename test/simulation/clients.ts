@@ -6,7 +6,7 @@ import { PerdureError } from '../../src/model/errors.js'
 import type { MessageId, RunId } from '../../src/model/ids.js'
 import { isFinal } from '../../src/model/run.js'
 import { openQuestions } from './fold.js'
-import { makeOps, NAMES, POISON, type Taste } from './programs.js'
+import { EVENTS, KEYS, makeOps, NAMES, POISON, type Taste } from './programs.js'
 import type { World } from './world.js'
 
 const WORKSPACE = 'default'
@@ -23,6 +23,12 @@ export class Clients {
   readonly started: Started[] = []
   readonly signalled: { readonly id: RunId; readonly messageId: MessageId }[] = []
   readonly cancelled: RunId[] = []
+  readonly emitted: string[] = []
+  readonly triggered: {
+    readonly id: RunId
+    readonly messageId: MessageId
+    readonly fate: string
+  }[] = []
   readonly results: { readonly id: RunId; readonly status: string; readonly attempt: number }[] = []
   readonly codes = new Map<string, number>()
   private readonly world: World
@@ -34,7 +40,7 @@ export class Clients {
   constructor(world: World) {
     this.world = world
     const { poison, bombs } = world.options.faults
-    this.taste = { poison, bombs, scopes: world.options.scopes }
+    this.taste = { poison, bombs, scopes: world.options.scopes, others: world.options.others > 0 }
   }
 
   /** Spreads the work of this world over its chaos. */
@@ -51,6 +57,10 @@ export class Clients {
       this.at(at(0.9), 'start again', () => this.start(`r${rng.int(starts)}`))
     }
     for (let i = 0; i < signals; i += 1) this.at(at(1), 'signal', () => this.signal())
+    for (let i = 0; i < this.world.options.others; i += 1) {
+      this.at(at(1), 'emit', () => this.emit())
+      this.at(at(1), 'trigger', () => this.trigger())
+    }
     for (let i = 0; i < cancels; i += 1) this.at(at(1), 'cancel', () => this.cancel())
     for (let i = 0; i < retries; i += 1) this.at(at(1), 'retry', () => this.retry())
     for (let i = 0; i < rests; i += 1) this.at(at(1), 'pause', () => this.rest())
@@ -176,6 +186,34 @@ export class Clients {
     const payload = JSON.stringify(`signal ${messageId}${poison}`)
     kernel.signal({ workspace: WORKSPACE, id }, name, payload, messageId).then(
       () => this.signalled.push({ id, messageId }),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private emit(): void {
+    const { rng } = this.world.scheduler
+    const kernel = this.kernel()
+    if (!kernel) return
+    this.messages += 1
+    const id = `e${this.messages}`
+    const event = { id, name: rng.pick(EVENTS), keys: [rng.pick(KEYS)], payload: `"${id}"` }
+    kernel.operations.emit(WORKSPACE, event, null).then(
+      () => this.emitted.push(id),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  private trigger(): void {
+    const { rng } = this.world.scheduler
+    const id = this.target()
+    const kernel = this.kernel()
+    if (!id || !kernel) return
+    this.messages += 1
+    const messageId = `m${this.messages}` as MessageId
+    const withinMs = rng.pick([0, 0, 100, 2_000])
+    const call = { name: rng.pick(NAMES), payload: `"${messageId}"`, id: messageId, withinMs }
+    kernel.trigger({ workspace: WORKSPACE, id }, call).then(
+      (fate) => this.triggered.push({ id, messageId, fate }),
       (error: unknown) => this.refused(error),
     )
   }

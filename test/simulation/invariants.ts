@@ -226,7 +226,9 @@ export class Watch {
       if (messages[no - 1]?.takenSeq === null) this.fail(7, `message ${no} of ${uid} is not taken`)
     }
     for (const { no, kind } of taken) {
-      if (!used.has(no) && kind !== 'cancel') this.fail(15, `message ${no} of ${uid} is lost`)
+      const isRefused = kind === 'trigger' && messages[no - 1]?.takenSeq === 0
+      if (!used.has(no) && kind !== 'cancel' && !isRefused)
+        this.fail(15, `message ${no} of ${uid} is lost`)
     }
   }
 
@@ -274,11 +276,16 @@ export class Watch {
     for (const message of row.messages) {
       if (message.takenSeq !== null) continue
       const awaited =
-        message.kind === 'signal'
-          ? waits.some((wait) => wait.meta?.names?.includes(message.name))
-          : message.kind === 'cancel'
-            ? !isStopping || message.meta?.force
-            : children.includes(message.meta?.uid ?? '')
+        message.kind === 'event'
+          ? waits.some(
+              (wait) =>
+                wait.name === message.meta?.name && wait.occurrence === message.meta.occurrence,
+            )
+          : message.kind === 'signal' || message.kind === 'trigger'
+            ? waits.some((wait) => wait.meta?.names?.includes(message.name))
+            : message.kind === 'cancel'
+              ? !isStopping || message.meta?.force
+              : children.includes(message.meta?.uid ?? '')
       if (awaited) return this.fail(31, `${row.uid} sleeps although message ${message.no} is there`)
     }
     const alive = children.some((uid) => this.isOpen(uid))

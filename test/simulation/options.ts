@@ -26,6 +26,8 @@ export interface Options {
   readonly depth: number
   /** Programs have scopes, races, loops and undo. */
   readonly scopes: boolean
+  /** Programs emit and hear events and wait for the ends of other runs; callers emit and trigger so often. */
+  readonly others: number
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
   readonly crowdMs: number
@@ -76,6 +78,7 @@ export function optionsOf(seed: number): Options {
     ...operatedOf(seed),
     depth: rng.between(1, 3),
     scopes: new Rng(seed ^ 0x5c0e).chance(0.5),
+    others: othersOf(seed),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
     faults: {
@@ -96,6 +99,12 @@ export function optionsOf(seed: number): Options {
     },
   }
   return { ...options, ...crowdOf(seed) }
+}
+
+/** From chance of its own, as below. */
+function othersOf(seed: number): number {
+  const rng = new Rng(seed ^ 0x07e4)
+  return rng.chance(0.35) ? rng.between(1, 10) : 0
 }
 
 /** From chance of its own, as below. */

@@ -1,10 +1,11 @@
 // Random programs. A run's input is its program: a list of operations that its body interprets through the seam.
 // The output tells everything that the body has heard, in order, so that a replay that differs is seen.
 
-import { shownName } from '../../src/model/ids.js'
+import { type RunId, shownName } from '../../src/model/ids.js'
 import {
   type Attempt,
   Failure,
+  type Heard,
   type Program,
   type StepOrder,
   type Turn,
@@ -65,6 +66,14 @@ export type Op =
   | { readonly op: 'try'; readonly ops: readonly Op[] }
   | { readonly op: 'record' | 'mark'; readonly name: string }
   | { readonly op: 'stop' | 'throw' }
+  /** Waits for an event, or (`of`) for the end of a run. */
+  | {
+      readonly op: 'hear'
+      readonly name: string
+      readonly heard: Heard
+      readonly ms: number
+    }
+  | { readonly op: 'emit'; readonly event: string; readonly isAwaited: boolean }
 
 export const POISON = 'POISON'
 export const NAMES = ['x', 'y', 'z']
@@ -79,6 +88,8 @@ export interface Taste {
   bombs: number
   /** Scopes, races, loops and undo. */
   readonly scopes: boolean
+  /** Events and other runs. */
+  readonly others: boolean
 }
 
 export function makeOps(rng: Rng, depth: number, taste: Taste): readonly Op[] {
@@ -88,7 +99,25 @@ export function makeOps(rng: Rng, depth: number, taste: Taste): readonly Op[] {
   return ops
 }
 
+export const EVENTS = ['E1', 'E2']
+export const KEYS = ['k=1', 'k=2']
+
+function makeOther(rng: Rng): Op {
+  if (rng.chance(0.4)) {
+    return { op: 'emit', event: rng.pick(EVENTS), isAwaited: rng.chance(0.5) }
+  }
+  const ms = rng.pick([50, 400, 1_500, 3_000])
+  if (rng.chance(0.3)) {
+    const run = `r${rng.int(4)}` as RunId
+    return { op: 'hear', name: `result of ${run}`, heard: { run }, ms }
+  }
+  const event = rng.pick(EVENTS)
+  const match = rng.chance(0.5) ? [rng.pick(KEYS)] : []
+  return { op: 'hear', name: `event:${event}`, heard: { event, match }, ms }
+}
+
 function makeOp(rng: Rng, depth: number, taste: Taste): Op {
+  if (taste.others && rng.chance(0.2)) return makeOther(rng)
   const name = rng.pick(['a', 'b', 'c', 'd', 'e', 'f'])
   const roll = rng.int(100)
   if (roll < 36) return { op: 'step', step: makeStep(rng, name, taste) }
@@ -276,10 +305,20 @@ class Body {
         const got = turn.receive(op.name, { names: op.names, until })
         const heard = this.hear(
           op.name,
-          got.then((message) => message?.payload ?? null),
+          got.then((message) => message?.payload || null),
         )
         return OBEDIENT.includes(op.name) ? Promise.race([heard, this.stopped()]) : heard
       }
+      case 'hear': {
+        const wish = { names: [], until: { afterMs: op.ms }, heard: op.heard }
+        const got = turn.receive(op.name, wish)
+        return this.hear(
+          op.name,
+          got.then((message) => message?.payload || null),
+        )
+      }
+      case 'emit':
+        return this.emit(op)
       case 'child':
         return this.child(op)
       case 'all':
@@ -361,6 +400,18 @@ class Body {
         reject(plain('told to stop'))
       })
     })
+  }
+
+  /** What is not awaited may be the last thing that is said. */
+  private emit({ event, isAwaited }: Op & { op: 'emit' }): Promise<unknown> {
+    const name = `emit:${event}`
+    const n = this.stage.fresh()
+    const payload = JSON.stringify(`event ${n}`)
+    const events = [{ name: event, keys: [`k=${n % 3}`], payload }]
+    const heard = this.hear(name, this.turn.record(name, { value: payload, events }))
+    if (isAwaited) return heard
+    heard.catch(() => {})
+    return Promise.resolve(null)
   }
 
   private child(op: Op & { op: 'child' }): Promise<string | null> {

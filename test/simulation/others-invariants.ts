@@ -1,0 +1,67 @@
+// What must be true of triggers, events and waits for them when everything is over.
+
+import type { MemoryRun } from '../../src/store/memory.js'
+import type { Clients } from './clients.js'
+import type { World } from './world.js'
+
+/** Owners' clocks drift. */
+const CLOCK_MS = 5_000
+
+type Fail = (number: number | string, message: string) => void
+
+export function checkOthers(world: World, clients: Clients, fail: Fail): void {
+  const { memory } = world
+  for (const { id, messageId, fate } of clients.triggered) {
+    const row = memory.find('default', id)
+    const message = row?.messages.find((one) => one.id === messageId)
+    const taken = row?.journal.filter(
+      ({ kind, meta }) => kind === 'message.taken' && meta?.id === messageId,
+    ).length
+    // It came while the run was over, and the run was re-opened.
+    const isReopened = row?.journal.some(({ kind }) => kind === 'run.reopened')
+    if (fate === 'finished' && isReopened) continue
+    const told = `trigger ${messageId} of ${id} was told as ${fate}`
+    if (!message) fail('trigger', `${told} and is not there`)
+    else if (fate === 'taken' ? taken !== 1 : taken !== 0)
+      fail('trigger', `${told}, taken ${taken} times`)
+    else if (fate === 'refused' && message.takenSeq !== 0) fail('trigger', `${told}, and waits`)
+  }
+  const ids = new Set([...memory.events.values()].map(({ id }) => id))
+  for (const id of clients.emitted) if (!ids.has(id)) fail('event', `${id} is lost`)
+  for (const row of memory.runs.values()) {
+    for (const { kind, name, seq } of row.journal) {
+      if (kind !== 'record' || !/(^|\/)emit:/.test(name)) continue
+      if (!ids.delete(`${row.uid}:${seq}:0`)) fail('event', `${name} of ${row.uid} is lost`)
+    }
+    checkHearing(world, row, fail)
+  }
+  for (const id of ids) if (id.includes(':')) fail('event', `${id} was emitted by nothing recorded`)
+}
+
+/** What a wait has heard happened, and not before it was asked for. */
+function checkHearing({ memory, options }: World, row: MemoryRun, fail: Fail): void {
+  const isJumpy = options.faults.clockJumps > 0
+  for (const opened of row.journal) {
+    const { event, run } = opened.meta ?? {}
+    if (opened.kind !== 'wait.opened' || (event === undefined && run === undefined)) continue
+    const taken = row.journal.find(
+      ({ kind, name, occurrence }) =>
+        kind === 'message.taken' && name === opened.name && occurrence === opened.occurrence,
+    )
+    if (!taken) continue
+    const heard = taken.meta?.message
+    const fits =
+      event === undefined
+        ? hasEnded(memory.find('default', run ?? row.run.id), heard ?? '', isJumpy ? 0 : taken.at)
+        : [...memory.events.values()].some(
+            (one) => one.name === event && one.payload === taken.payload && one.at >= opened.at,
+          )
+    if (!fits) fail('event', `${opened.name} of ${row.uid} has heard ${heard} ${taken.payload}`)
+  }
+}
+
+/** It ended so, or was not there yet; and may have been re-opened since. */
+function hasEnded(row: MemoryRun | undefined, heard: string, at: number): boolean {
+  if (heard === 'unknown') return !row || row.createdAt >= at - CLOCK_MS
+  return row?.journal.some(({ kind }) => kind === `run.${heard}`) ?? false
+}
