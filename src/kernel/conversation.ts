@@ -182,15 +182,18 @@ export class Conversation {
     if (!this.frame.active) return this.frame.spokeWhileParked(ask.name)
     if (this.frame.deaf) return
     ask.afterSeq = this.lastSeq
+    this.undos.begins(ask)
     this.asked.push(ask)
     this.settle()
   }
 
-  withdraw(scope: Scope, isExpected: boolean): void {
-    if (this.frame.deaf) return
+  withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown> {
+    if (this.frame.deaf) return new Promise<never>(() => {})
+    const left = this.undos.leave(scope, kept)
     scope.end(scopeEnded(shownName(scope.name, scope.occurrence), this.run.id))
     this.over.push({ scope, isExpected })
     this.settle()
+    return left
   }
 
   lastRound(key: string): number {

@@ -32,7 +32,7 @@ import { startWhatCan } from './starting.js'
 import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
-import { withdraw } from './withdraw.js'
+import { leaveBehind, withdraw } from './withdraw.js'
 
 export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
@@ -145,6 +145,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   historyIsOver(): void {
+    leaveBehind(this)
     for (const ask of this.questions.all())
       if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
   }
@@ -241,7 +242,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void {
     ask.running = null
     this.deps.ports.fault('step.finished')
-    const outcome = stepOutcome(ask, attempt, end, this.clock(), this.deps)
+    const outcome = stepOutcome(ask, attempt, end, this.clock(), this)
     if (outcome) this.ready.push(outcome)
     this.pump()
   }

@@ -229,6 +229,7 @@ export class Stopping {
       attempts: 0,
       retryAt: null,
       manual: false,
+      leaving: null,
       running: null,
       startedAt: 0,
       undoes: undoable,

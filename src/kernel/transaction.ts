@@ -74,7 +74,12 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
 function again(closing: Closing): void {
   if (!closing.frame.active) return
   takeBack(closing)
-  closing.frame.pump()
+  const { frame, outcome } = closing
+  const { ask, attempt: number } = outcome
+  // Its scope has ended: it does not run again, and that is its end.
+  const times = { number, startedAt: frame.deps.ports.clock.monotonic() }
+  if (ask.kind === 'step' && ask.leaving) frame.stepEnded(ask, times, { kind: 'again' })
+  else frame.pump()
 }
 
 /** The outcome was not stored: neither is the question, if it was to stand in the outcome alone. */

@@ -4,13 +4,14 @@ import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import { isAnswer, keyOf } from './fold.js'
-import { checkUndone } from './scope-invariants.js'
+import { checkRecorded, checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
 
 export function checkEnd(world: World, clients: Clients): void {
   const fail = (number: number | string, message: string): void =>
     world.scheduler.fail(`invariant ${number}`, message)
   checkEffects(world, fail)
+  checkRecorded(world, fail)
   checkAcknowledged(world, clients, fail)
   for (const row of world.memory.runs.values()) {
     checkFamily(world, row, fail)
