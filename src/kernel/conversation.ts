@@ -160,7 +160,7 @@ export class Conversation {
   // ── the body speaks (turn.ts) ─────────────────────────────────────────────────────────────────────────────
 
   get replaying(): boolean {
-    return !this.live
+    return !this.live && !this.history.isEmpty
   }
 
   get stopping(): AbortSignal {

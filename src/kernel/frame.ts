@@ -20,7 +20,7 @@ import type { Difference } from './divergence.js'
 import type { End, EndFact, StopCause } from './ending.js'
 import { endFact, endMessages, endOf, withUndos } from './ending.js'
 import type { HandingOver, HeldRun, HolderDeps, StoredRun } from './held-run.js'
-import { look, type Outcome } from './look.js'
+import { look, type Outcome, takeEmitted } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
@@ -32,7 +32,10 @@ import { startWhatCan } from './starting.js'
 import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
+import { limitOf, refuseTriggers } from './triggers.js'
 import { leaveBehind, withdraw } from './withdraw.js'
+
+const NOTHING: readonly Ask[] = []
 
 export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
@@ -190,6 +193,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     if (!this.stopping && isToRest(this)) return rest(this)
+    const emitted = this.body.end && !this.stopping ? takeEmitted(this.ready) : null
+    if (emitted) return this.deliver(emitted)
     this.stopping ??= stoppingOf(this)
     if (this.stopping) return this.stopping.pump()
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -200,6 +205,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   goOn(): void {
     startWhatCan(this)
+    refuseTriggers(this)
     if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
@@ -256,7 +262,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   nextDue(): Instant | null {
     // What is stopping is past all that.
-    return this.questions.nextDue(this.stopping ? null : this.run.deadlineAt)
+    return this.questions.nextDue(this.stopping ? null : limitOf(this))
   }
 
   /** While the run is ours its due times are armed here; parked, the row has the earliest. */
@@ -340,10 +346,11 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore, state } = parts
+    const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
+    const waits = this.questions.listening.news(this.end ? NOTHING : this.questions.all())
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, state, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
     this.inFlight = { delta, parts }
     return delta
   }
@@ -380,6 +387,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { next } = delta
     this.out.stored(delta.entries)
     this.body.undos.stored(delta.undoOpen)
+    this.questions.listening.stored(delta.waits)
     if (next.kind !== 'go') {
       this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
       this.alarm.off()

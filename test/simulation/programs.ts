@@ -376,6 +376,7 @@ class Body {
       version: null,
       input: op.poison ? `${op.input} ${POISON}` : op.input,
       order: null,
+      isTask: op.definition === 'task',
       retry,
       timeoutMs: null,
       ...(op.undo ? { undo: (_, attempt) => this.undo(op, retry, attempt) } : {}),
