@@ -35,8 +35,6 @@ import { closeTransaction, rollBack } from './transaction.js'
 import { limitOf, refuseTriggers } from './triggers.js'
 import { leaveBehind, withdraw } from './withdraw.js'
 
-const NOTHING: readonly Ask[] = []
-
 export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
   readonly run: RunFacts
@@ -348,7 +346,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const parts = this.out.take()
     const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
-    const waits = this.questions.listening.news(this.end ? NOTHING : this.questions.all())
+    const waits = this.questions.listening.news(this.questions.all(), this.end !== null)
     // biome-ignore format: one literal, because one is made for every step
     const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
     this.inFlight = { delta, parts }

@@ -12,10 +12,10 @@ export class Listening {
     if (ask.kind === 'wait' && ask.heard) this.isUsed = true
   }
 
-  /** All of it, if that has changed; null: as before. */
-  news(open: readonly Ask[]): readonly EventWait[] | null {
+  /** All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. */
+  news(open: readonly Ask[], isOver: boolean): readonly EventWait[] | null {
     if (!this.isUsed) return null
-    const waits = open.flatMap(waitOf)
+    const waits = isOver ? [] : open.flatMap(waitOf)
     return keyOf(waits) === this.told ? null : waits
   }
 
