@@ -166,16 +166,15 @@ function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>):
 export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const { undos } = frame.body
   const isForced = end.kind === 'stopped' && end.cause.kind === 'cancel' && end.cause.force
-  const open = frame.body.begun ? undos.openNames : frame.body.history.script.undoable
+  const { script } = frame.body.history
+  // Of a body that was not driven the journal tells; ended by crashes, what is open can be retried.
+  const open = frame.body.begun ? undos.openNames : script.undoable
+  const someDone = frame.body.begun ? undos.someDone : script.someUndone && open.length === 0
   const skipped = isForced ? open : []
-  if (
-    fact.status === 'completed' ||
-    fact.status === null ||
-    (!undos.someDone && skipped.length === 0)
-  )
+  if (fact.status === 'completed' || fact.status === null || (!someDone && skipped.length === 0))
     return fact
   // One that failed for good can be retried: the rest is undone then.
-  const isUndone = undos.someDone && !(end.kind === 'failed' && end.failure.isFinal)
+  const isUndone = someDone && !(end.kind === 'failed' && end.failure.isFinal)
   const meta = {
     ...fact.entry.meta,
     ...(isUndone ? { undone: true } : {}),

@@ -62,6 +62,8 @@ export interface Script {
   readonly rounds: ReadonlyMap<string, number>
   /** The undos that are open, oldest first. */
   readonly undoable: readonly string[]
+  /** Something has been undone. */
+  readonly someUndone: boolean
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   /** The entry that first has it. */
@@ -134,6 +136,7 @@ export function readScript(journal: readonly Entry[]): Script {
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
   const undoable = openUndos(needed)
+  const someUndone = needed.some(({ kind }) => kind === 'undo.completed')
   return {
     windows,
     asks,
@@ -145,6 +148,7 @@ export function readScript(journal: readonly Entry[]): Script {
     rounds,
     behind,
     undoable,
+    someUndone,
   }
 }
 
