@@ -84,6 +84,8 @@ create table @schema@.journal (
   payload text,
   primary key (uid, seq)
 );
+-- What says which entries no replay needs any more (load_v1). Few: a run without rounds has none.
+create index journal_behind on @schema@.journal (uid, seq) where kind in ('round.ended', 'run.reopened');
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
 -- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.

@@ -128,24 +128,51 @@ end $f$;
 
 -- Entries after from_seq and untaken messages after from_no of the runs still owned under (owner, epoch). One snapshot
 -- for all of it (the function is stable). Rows of at most 256 entries, so that none comes near a gigabyte.
+-- From the beginning: without what the last end of a round, or the last re-opening, says is behind ("behind": [first, last,
+-- first, last, …]), and with the number of the last message that was taken. `bounds` has these numbers between 0 and
+-- infinity: what stands between a first and a second of them is wanted. (offset 0: else the planner may read the whole
+-- journal first and look at the bounds then.)
 create function @schema@.load_v1(l_uid uuid[], l_owner uuid[], l_epoch int[], l_seq int[], l_no int[])
-returns table (place int, entries text, mail text)
+returns table (place int, entries text, mail text, taken int)
 language plpgsql stable
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 set plan_cache_mode = force_custom_plan
 as $f$
 begin
+  if 0 = any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, t.no
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select translate(j.meta::json ->> 'behind', '[]', '{}')::int[] as behind from journal j
+            where j.uid = l.uid and j.kind in ('round.ended', 'run.reopened') order by j.seq desc limit 1) s on true
+        left join lateral (
+          select m.no from messages m where m.uid = l.uid and m.taken_seq is not null order by m.no desc limit 1) t on true
+        cross join lateral (select array[0] || s.behind || array[2147483647] as bounds) b
+        left join lateral (
+          select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
+              E'\x1e' order by j.seq) as entries
+            from generate_series(1, cardinality(b.bounds), 2) g (i)
+            cross join lateral (
+              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1] offset 0) j
+            group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq = 0;
+  end if;
+  if 0 < any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, null::int
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
+              E'\x1e' order by j.seq) as entries
+            from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq > 0;
+  end if;
   return query
-    select l.i::int, e.entries, null::text
-      from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
-      cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
-      left join lateral (
-        select string_agg(concat_ws(E'\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\x1d'), coalesce(j.payload, E'\x1d')),
-            E'\x1e' order by j.seq) as entries
-          from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true;
-  return query
-    select l.i::int, null::text, m.mail
+    select l.i::int, null::text, m.mail, null::int
       from unnest(l_uid, l_owner, l_epoch, l_no) with ordinality l (uid, owner, epoch, no, i)
       cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
       cross join lateral (

@@ -21,7 +21,7 @@ select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $
 
 -- name: load
 -- $1 uids, $2 owners, $3 epochs, $4 entries after, $5 messages after.
-select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[]);
+select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[]);
 
 -- name: join
 -- $1 worker, $2 build, $3 definitions, $4 lease in ms.

@@ -42,13 +42,18 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
 -- name: listOldest
 -- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id,
 -- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many. null: any.
--- The page is cut before entries are looked up.
+-- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
 select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
-        and ($4::text is null or r.reason = $4)
+        and ($4::text is null or $4 = case
+          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+            select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
+              where w.lease_until > @schema@.clock_v1()
+                and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
+          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
@@ -68,7 +73,12 @@ select v.* from (
       where ($1::text is null or r.workspace = $1)
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
-        and ($4::text is null or r.reason = $4)
+        and ($4::text is null or $4 = case
+          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+            select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
+              where w.lease_until > @schema@.clock_v1()
+                and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
+          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))

@@ -83,7 +83,12 @@ export function failedAs(answer: Promise<unknown>, as: (cause: Error) => Error):
 export function failureOf(error: unknown, where: string): Failure {
   if (error instanceof Failure) return error
   const known = error instanceof Error ? failures.get(error) : undefined
-  return known ?? new Failure(encodeError(error, where), { message: messageOf(error) })
+  if (known) return known
+  const { retryAfterMs } = marksOf(error)
+  return new Failure(encodeError(error, where), {
+    message: messageOf(error),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  })
 }
 
 export function messageOf(error: unknown): string {

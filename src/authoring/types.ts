@@ -246,10 +246,10 @@ export interface Wf<T extends Types = Types> {
     options?: O,
   ): Promise<Waited<Taken<T['signals'], A>, O>>
   /** The next event of the workspace (engine.emit, wf.emit) whose fields equal `match`. */
-  waitForEvent<K extends EventName, const O extends WaitOptions = Nothing>(
-    event: K,
-    options?: O & { match?: Dict | undefined },
-  ): Promise<Waited<HeardEvent<K>, O>>
+  waitForEvent<
+    K extends EventName,
+    const O extends WaitOptions & { readonly match?: Dict | undefined } = Nothing,
+  >(event: K, options?: O): Promise<Waited<HeardEvent<K>, O>>
   /** Starts a child without waiting for it. It is cancelled when this run ends; `detached` lets it outlive it. */
   start<D extends Target<Tasks>>(
     name: string,

@@ -134,7 +134,7 @@ function waiting(seen: Seen): Explanation {
   const { reason } = view
   if (reason === null) {
     const text = `${view.id} is about to go on; it waits for a free worker.`
-    return told('waiting', text, view.updatedAt, null, [])
+    return told('slot', text, view.updatedAt, null, [])
   }
   const [why, next] = WHY[reason](seen)
   return told(reason, `${view.id} is not moving because ${why}.`, view.updatedAt, view.dueAt, next)

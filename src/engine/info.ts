@@ -69,7 +69,7 @@ function standing(view: RunView, known: Known): RunStanding {
   const children = reason === 'child' ? known.children?.map(openChild) : undefined
   return {
     status,
-    reason: reason ?? 'signal',
+    reason: reason ?? 'slot',
     until: dateOf(view.dueAt),
     available: offers(known.entries ?? [], known.definitions.get(view.definition)),
     ...(children && { children }),

@@ -5,7 +5,7 @@ import type { RunFilter, RunView } from '../kernel/store.js'
 import { optionInvalid, runNotFound } from '../model/errors.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { ENTRIES_MAX } from '../model/limits.js'
-import { type Entry, FINAL_STATUSES, type Status, type StoredReason } from '../model/run.js'
+import { type Entry, FINAL_STATUSES, type Status, type WaitReason } from '../model/run.js'
 import {
   addressOf,
   beforeRead,
@@ -27,9 +27,11 @@ const REASONS: readonly string[] = [
   'timer',
   'retry',
   'child',
+  'slot',
   'paused',
   'diverged',
-] satisfies StoredReason[]
+  'missing-code',
+] satisfies WaitReason[]
 const FILTERS = [
   ...PAGE_OPTIONS,
   'workflow',
@@ -136,7 +138,7 @@ function readFilter(
     workspace: asked,
     definition: given.workflow === undefined ? null : found(core, 'list', given.workflow).name,
     statuses: readStatuses(given.status, where),
-    reason: (reason as StoredReason | undefined) ?? null,
+    reason: (reason as WaitReason | undefined) ?? null,
     tags: readTags(given.tags, where),
     parentId: parentId === undefined ? null : (runIdOf(parentId) as RunId),
     createdAfter: createdAfter === undefined ? null : instantMs(createdAfter, where),

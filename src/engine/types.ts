@@ -21,13 +21,12 @@ import type {
   Types,
   TypesOf,
 } from '../authoring/types.js'
-import type { Status, StoredReason } from '../model/run.js'
+import type { Status, WaitReason } from '../model/run.js'
 import type { Duration } from '../model/time.js'
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `missing-code` is computed when reading: due, and no live worker has the definition. */
-export type WaitReason = StoredReason | 'missing-code'
+export type { WaitReason }
 export type StoredError = Readonly<{
   name: string
   message: string
@@ -177,7 +176,7 @@ export type Filter<D = string> = PageOptions &
   Opt<{
     workflow: D
     status: Status | 'canceled' | readonly (Status | 'canceled')[]
-    reason: StoredReason
+    reason: WaitReason
     workspace: string
     tags: Dict<string>
     parentId: string

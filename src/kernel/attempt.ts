@@ -190,7 +190,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       },
     }
     try {
-      return await runInside(() => work(handle))
+      const inside = (): Promise<T> => work(handle)
+      return await runInside(() => transaction.inside?.(inside) ?? inside())
     } catch (error) {
       // A lost connection is not the code's failure, unless the code was idle until the server ended it.
       const isOutage = isLost && this.deps.clock.monotonic() - openedAt < limitMs

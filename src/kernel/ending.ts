@@ -153,12 +153,9 @@ function stopEntry(
 }
 
 function failedFact(failure: Failure, base: Omit<NewEntry, 'kind' | 'payload'>): EndFact {
-  const entry: NewEntry = {
-    ...base,
-    kind: 'run.failed',
-    payload: failure.error,
-    meta: failure.question,
-  }
+  const { question, retryAfterMs } = failure
+  const meta = retryAfterMs === null ? question : { ...question, retryAfterMs }
+  const entry: NewEntry = { ...base, kind: 'run.failed', payload: failure.error, meta }
   return { ...BY_ITSELF, entry, status: 'failed' }
 }
 
@@ -169,10 +166,10 @@ export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const { script } = frame.body.history
   // Of a body that was not driven the journal tells; ended by crashes, what is open can be retried.
   const open = frame.body.begun ? undos.openNames : script.undoable
-  const someDone = frame.body.begun ? undos.someDone : script.someUndone && open.length === 0
+  const someDone = frame.body.begun ? undos.someDone : script.undone && open.length === 0
   const skipped = isForced ? open : []
-  if (fact.status === 'completed' || fact.status === null || (!someDone && skipped.length === 0))
-    return fact
+  const isWithout = !someDone && skipped.length === 0
+  if (fact.status === 'completed' || fact.status === null || isWithout) return fact
   // One that failed for good can be retried: the rest is undone then.
   const isUndone = someDone && !(end.kind === 'failed' && end.failure.isFinal)
   const meta = {
@@ -202,7 +199,9 @@ export function endMessages(
   }
   if (run.parentUid) {
     const id = `child:${run.uid}:${attempt}` as MessageId
-    const meta = { uid: run.uid, status }
+    const { retryAfterMs } = entry.meta ?? {}
+    const later = retryAfterMs === undefined ? {} : { retryAfterMs }
+    const meta = { uid: run.uid, status, ...later }
     const message = { id, kind: 'child', name: '', meta, payload: entry.payload } as const
     messages.push({ to: run.parentUid, message, claim: false })
   }

@@ -16,7 +16,7 @@ import {
 } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
-import type { Instant, NewEntry, NewMessage } from '../model/run.js'
+import type { Entry, EntryMeta, Instant, NewEntry, NewMessage } from '../model/run.js'
 import type {
   Address,
   Kernel,
@@ -29,6 +29,7 @@ import { Operations } from './operations.js'
 import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
+import { behindReopened } from './replay.js'
 import type {
   Answer,
   CallFate,
@@ -41,6 +42,9 @@ import type {
   Store,
 } from './store.js'
 import { WorkerHost } from './worker.js'
+
+/** So far back a failure is looked for that a run is re-opened at. */
+const REOPENED_PAGE = 500
 
 export async function createKernel(options: KernelOptions): Promise<KernelHost> {
   const kernel = new KernelHost(options)
@@ -214,9 +218,11 @@ export class KernelHost implements Kernel {
   private async failedChain(top: RunView) {
     const chain: { uid: Uid; attempt: number; entry: NewEntry; due: boolean }[] = []
     for (let view: RunView | null = top; view; ) {
-      const { meta } = view.end ?? {}
-      const child: RunView | null = await this.failedChild(view, meta?.name, meta?.occurrence)
-      const entry = this.reopenedEntry(view, child, meta?.name, meta?.occurrence)
+      const failed: Question | null = questionOf(view.end?.meta ?? {})
+      const page = { after: view.seq + 1, limit: REOPENED_PAGE, newestFirst: true }
+      const newest = await this.read.history(view.uid, page)
+      const child: RunView | null = failed && (await this.failedChild(view, newest, failed))
+      const entry = this.reopenedEntry(view, child, failed, behindReopened(newest, failed))
       chain.unshift({ uid: view.uid, attempt: view.attempt, entry, due: child === null })
       view = child
     }
@@ -226,12 +232,11 @@ export class KernelHost implements Kernel {
   private reopenedEntry(
     view: RunView,
     child: RunView | null,
-    name?: string,
-    occurrence?: number,
+    failed: Question | null,
+    behind: readonly number[],
   ): NewEntry {
-    const reopened = child ? { uid: child.uid } : {}
-    const meta =
-      name === undefined || occurrence === undefined ? null : { name, occurrence, ...reopened }
+    const left = behind.length > 0 ? { behind } : null
+    const meta = failed ? { ...failed, ...(child && { uid: child.uid }), ...left } : left
     const attempt = view.attempt + 1
     const at = this.host.anchor.now()
     return { kind: 'run.reopened', name: '', occurrence: 0, attempt, at, meta, payload: null }
@@ -239,21 +244,25 @@ export class KernelHost implements Kernel {
 
   private async failedChild(
     view: RunView,
-    name?: string,
-    occurrence?: number,
+    newest: readonly Entry[],
+    { name, occurrence }: Question,
   ): Promise<RunView | null> {
-    if (name === undefined) return null
-    const page = { after: view.seq + 1, limit: 100, newestFirst: true }
-    for (const entry of await this.read.history(view.uid, page)) {
-      if (entry.name !== name || entry.occurrence !== occurrence) continue
-      if (entry.kind !== 'child.ended' || !entry.meta?.uid) return null
-      const child = await this.read.get(view.workspace, entry.meta.uid as string as RunId)
-      // What has been undone does not go on: it is started anew.
-      const goesOn = child?.status === 'failed' && !child.end?.meta?.undone
-      return goesOn ? child : null
-    }
-    return null
+    const entry = newest.find((one) => one.name === name && one.occurrence === occurrence)
+    if (entry?.kind !== 'child.ended' || !entry.meta?.uid) return null
+    const child = await this.read.get(view.workspace, entry.meta.uid as string as RunId)
+    // What has been undone does not go on: it is started anew.
+    const goesOn = child?.status === 'failed' && !child.end?.meta?.undone
+    return goesOn ? child : null
   }
+}
+
+interface Question {
+  readonly name: string
+  readonly occurrence: number
+}
+
+function questionOf({ name, occurrence }: EntryMeta): Question | null {
+  return name === undefined || occurrence === undefined ? null : { name, occurrence }
 }
 
 function refusal(answer: Answer & { readonly kind: 'refused' }, to: Address): Error {

@@ -176,7 +176,7 @@ export class Executor {
     const program = this.program(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
-    for (const { meta } of loaded.entries) frame.mail.taken(meta?.no ?? 0)
+    frame.mail.taken(loaded.taken)
     this.frames.add(frame)
     if (created.meta?.bornWith === seq) this.events.entries(facts, [created], 0)
     const cause = this.endsWithoutCode(claimed, frame)

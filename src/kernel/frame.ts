@@ -72,7 +72,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.out = new Outgoing(stored.seq)
     this.alarm = new Alarm(deps.ports.clock)
     this.body = new Conversation(this, { deps, run, program, journal, alarm: this.alarm })
-    this.scribe = new Scribe(this)
+    this.scribe = new Scribe(this, journal)
     for (const entry of journal) this.bytes += entry.payload?.length ?? 0
   }
 

@@ -109,7 +109,8 @@ function childEnded(ask: ChildAsk, message: Message, now: Instant): Outcome {
   if (status === 'failed' && !ask.manual && !ask.leaving) {
     const errorName = payload === null ? '' : errorRecord(payload).name
     const fatal = payload !== null && isFatalRecord(payload)
-    const failed = { attempt, errorName, fatal, retryAfterMs: null, now, random: 0.5 }
+    const retryAfterMs = message.meta?.retryAfterMs ?? null
+    const failed = { attempt, errorName, fatal, retryAfterMs, now, random: 0.5 }
     const decision = decideRetry(ask.order.retry, failed)
     if (decision.kind === 'retry') {
       return { ...base, meta: { ...meta, retryAt: decision.at }, final: false }

@@ -1,7 +1,7 @@
 // The messages of one run that are in memory and not taken.
 //
-// Invariant M1: `seen` is the highest number whose message has been put in here or is in the journal, never the
-// counter of the row.
+// Invariant M1: `seen` is the highest number whose message has been put in here or was taken, never the counter of the
+// row.
 // Numbers come without gaps, so a message above seen + 1 means that others must be loaded first.
 
 import type { Uid } from '../model/ids.js'
@@ -56,7 +56,7 @@ export class Mailbox {
     return fresh.every((message, i) => message.no === this.seen + i + 1)
   }
 
-  /** The journal has taken the message with this number: it is not loaded any more. */
+  /** The message with this number was taken before: it is not loaded any more. */
   taken(no: number): void {
     this.seen = Math.max(this.seen, no)
   }

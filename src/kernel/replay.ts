@@ -62,8 +62,8 @@ export interface Script {
   readonly rounds: ReadonlyMap<string, number>
   /** The undos that are open, oldest first. */
   readonly undoable: readonly string[]
-  /** Something has been undone. */
-  readonly someUndone: boolean
+  /** Something was undone. */
+  readonly undone: boolean
   readonly windows: readonly Window[]
   readonly asks: ReadonlyMap<string, AskHistory>
   /** The entry that first has it. */
@@ -107,7 +107,9 @@ export function readScript(journal: readonly Entry[]): Script {
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
   const needed = withoutRounds(kept, rounds)
-  const behind = kept.length - needed.length
+  // Those that were not loaded are missing from its numbers.
+  const unread = (journal.at(-1)?.seq ?? 0) - journal.length
+  const behind = kept.length - needed.length + unread
   const { before, stopping } = untilStopping(needed)
   for (const entry of before) {
     if (entry.kind === 'mark' && !marks.has(entry.name)) marks.set(entry.name, entry.seq)
@@ -136,7 +138,7 @@ export function readScript(journal: readonly Entry[]): Script {
   windows.push({ asks: open, outcome: null })
   const openChildren = [...children.keys()]
   const undoable = openUndos(needed)
-  const someUndone = needed.some(({ kind }) => kind === 'undo.completed')
+  const undone = needed.some(({ kind }) => kind === 'undo.completed')
   return {
     windows,
     asks,
@@ -148,7 +150,7 @@ export function readScript(journal: readonly Entry[]): Script {
     rounds,
     behind,
     undoable,
-    someUndone,
+    undone,
   }
 }
 
@@ -241,6 +243,23 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
   return kept
 }
 
+/**
+ * What is behind a run that is re-opened: what was so before the failure that is forgotten. `newest`: the end of its
+ * journal, newest first. If the failure or the end of a round is further away, nothing is, and all of it is read.
+ */
+export function behindReopened(
+  newest: readonly Entry[],
+  failed: { readonly name: string; readonly occurrence: number } | null,
+): readonly number[] {
+  const isIt = (e: Entry): boolean =>
+    isFinalFailure(e) && e.name === failed?.name && e.occurrence === failed.occurrence
+  const at = failed ? newest.findIndex(isIt) : 0
+  if (at < 0) return []
+  const before = newest.slice(at)
+  const said = before.find(({ kind }) => kind === 'round.ended' || kind === 'run.reopened')
+  return said?.meta?.behind ?? []
+}
+
 /** The questions of open children stay, the children are forgotten. */
 function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
   const ended = new Set(kept.flatMap((e) => (e.kind === 'child.ended' ? [e.meta?.uid] : [])))
@@ -251,7 +270,7 @@ function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
   })
 }
 
-function isFinalFailure(entry: Entry): boolean {
+export function isFinalFailure(entry: Entry): boolean {
   if (entry.meta?.retryAt !== undefined) return false
   if (entry.kind === 'step.failed' || entry.kind === 'undo.failed') return true
   return entry.kind === 'child.ended' && entry.meta?.status !== 'completed'

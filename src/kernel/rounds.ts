@@ -3,18 +3,25 @@
 // A question of round 3 of loop "renewals" is named renewals@3/charge, its undo undo:renewals@3/charge, the end of the
 // round renewals@3.
 
-import type { Entry } from '../model/run.js'
+import type { Entry, NewEntry } from '../model/run.js'
 import { RECORD } from './asks.js'
+
+const IN_ROUND = /@\d+(\/|$)/
+/** Of the entries that are behind, the longest stretches are written down: what is left out is only read in vain. */
+const STRETCHES_MAX = 32
 
 export function lastRounds(entries: readonly Entry[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>()
-  for (const { kind, name } of entries) {
-    if (kind !== 'round.ended') continue
-    const at = name.lastIndexOf('@')
-    last.set(name.slice(0, at), Number(name.slice(at + 1)))
-  }
+  for (const { kind, name } of entries) if (kind === 'round.ended') noteRound(name, last)
   return last
 }
+
+function noteRound(name: string, last: Map<string, number>): void {
+  const at = name.lastIndexOf('@')
+  last.set(name.slice(0, at), Number(name.slice(at + 1)))
+}
+
+type Named = Pick<Entry, 'kind' | 'name' | 'meta'>
 
 /** Without what belongs to rounds that have ended, but for the end of the last one of each loop. */
 export function withoutRounds(
@@ -25,7 +32,7 @@ export function withoutRounds(
   return entries.filter((entry) => !isBehind(entry, last))
 }
 
-function isBehind({ kind, name, meta }: Entry, last: ReadonlyMap<string, number>): boolean {
+function isBehind({ kind, name, meta }: Named, last: ReadonlyMap<string, number>): boolean {
   const start = name.startsWith('undo:') ? 5 : 0
   for (let at = name.indexOf('@', start); at >= 0; at = name.indexOf('@', at + 1)) {
     const ended = last.get(name.slice(start, at))
@@ -39,4 +46,80 @@ function isBehind({ kind, name, meta }: Entry, last: ReadonlyMap<string, number>
     if (kind === 'step.asked' && meta?.target === RECORD && Number(digits) <= ended) return true
   }
   return false
+}
+
+interface Stretch {
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * Which entries are behind, as the end of each round writes it down: whoever loads the run need not read them. Only
+ * entries that came after the last re-opening are added, because that looks at everything since the failure before it.
+ */
+export class Behind {
+  private rounds: Map<string, number> | null = null
+  private stretches: readonly Stretch[] = []
+  /** Entries inside rounds that are not behind yet. */
+  private ahead: (Named & { readonly seq: number })[] = []
+
+  /** `rounds`: per loop, the last one that has ended. */
+  constructor(journal: readonly Entry[], rounds: ReadonlyMap<string, number>) {
+    if (journal.length === 0) return
+    this.rounds = new Map(rounds)
+    const said = journal.findLast(({ kind }) => kind === 'round.ended' || kind === 'run.reopened')
+    this.stretches = stretchesOf(said?.meta?.behind ?? [])
+    const since = journal.findLastIndex(({ kind }) => kind === 'run.reopened')
+    for (const entry of journal.slice(since + 1)) this.note(entry, entry.seq)
+  }
+
+  /** The entry as it is to be written with the number `seq`. */
+  noted(entry: NewEntry, seq: number): NewEntry {
+    const { kind, name, meta } = entry
+    if (kind !== 'round.ended') {
+      this.note(entry, seq)
+      return entry
+    }
+    const rounds = this.rounds ?? new Map<string, number>()
+    this.rounds = rounds
+    noteRound(name, rounds)
+    const [gone, ahead]: [Stretch[], typeof this.ahead] = [[], []]
+    for (const one of this.ahead) {
+      if (isBehind(one, rounds)) gone.push({ first: one.seq, last: one.seq })
+      else ahead.push(one)
+    }
+    this.ahead = ahead
+    this.note(entry, seq)
+    this.stretches = longest(joined([...this.stretches, ...gone]))
+    const behind = this.stretches.flatMap(({ first, last }) => [first, last])
+    return { ...entry, meta: { ...meta, behind } }
+  }
+
+  private note({ kind, name, meta }: NewEntry, seq: number): void {
+    if (name.includes('@') && IN_ROUND.test(name)) this.ahead.push({ seq, kind, name, meta })
+  }
+}
+
+function stretchesOf(behind: readonly number[]): readonly Stretch[] {
+  return behind.flatMap((first, i) => {
+    const last = behind[i + 1]
+    return i % 2 === 0 && last !== undefined ? [{ first, last }] : []
+  })
+}
+
+function joined(stretches: readonly Stretch[]): readonly Stretch[] {
+  const all: Stretch[] = []
+  for (const one of stretches.toSorted((a, b) => a.first - b.first)) {
+    const before = all.at(-1)
+    if (!before || one.first > before.last + 1) all.push(one)
+    else all[all.length - 1] = { first: before.first, last: Math.max(before.last, one.last) }
+  }
+  return all
+}
+
+function longest(stretches: readonly Stretch[]): readonly Stretch[] {
+  if (stretches.length <= STRETCHES_MAX) return stretches
+  const length = ({ first, last }: Stretch): number => last - first
+  const kept = new Set(stretches.toSorted((a, b) => length(b) - length(a)).slice(0, STRETCHES_MAX))
+  return stretches.filter((one) => kept.has(one))
 }

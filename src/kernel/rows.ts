@@ -10,6 +10,7 @@ import type {
   Stored,
   StoredReason,
   TaskOrder,
+  WaitReason,
 } from '../model/run.js'
 
 export interface NewRun {
@@ -83,7 +84,8 @@ export interface RunFilter {
   readonly workspace: string | null
   readonly definition: string | null
   readonly statuses: readonly Status[] | null
-  readonly reason: StoredReason | null
+  /** As it is shown: a due run without live code is in none of the others. */
+  readonly reason: WaitReason | null
   readonly tags: Readonly<Record<string, string>>
   readonly parentId: RunId | null
   readonly createdAfter: Instant | null

@@ -2,25 +2,31 @@
 
 import { diverged, historyTooLong } from '../model/errors.js'
 import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
-import type { NewEntry } from '../model/run.js'
+import type { Entry, NewEntry } from '../model/run.js'
 import { askEntry, outcomeEntry } from './answers.js'
 import type { Ask, ChildAsk } from './asks.js'
 import { asFailure } from './conversation.js'
 import type { Difference } from './divergence.js'
 import type { HeldRun } from './held-run.js'
+import { warnOfLarge } from './large-values.js'
 import type { Outcome } from './look.js'
+import { Behind } from './rounds.js'
 
 export class Scribe {
   private readonly frame: HeldRun
+  private readonly behind: Behind
 
-  constructor(frame: HeldRun) {
+  constructor(frame: HeldRun, journal: readonly Entry[]) {
     this.frame = frame
+    this.behind = new Behind(journal, frame.body.history.script.rounds)
   }
 
   append(entry: NewEntry): void {
     const { run, out, body, deps } = this.frame
+    const noted = this.behind.noted(entry, out.lastSeq + 1)
     // What belongs to rounds that have ended is behind the run: a loop may go on for years.
-    const seq = out.append(entry) - body.behind
+    const seq = out.append(noted) - body.behind
+    warnOfLarge(deps, run, entry)
     if (seq === ENTRIES_WARN)
       deps.ports.log.warn(`Run ${run.id} has ${seq} entries in its journal.`)
     if (seq === ENTRIES_MAX) body.ended({ failure: asFailure(historyTooLong(run.id, seq)) })

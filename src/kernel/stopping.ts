@@ -12,7 +12,7 @@ import type { End, EndFact, StopCause } from './ending.js'
 import { endFact, reasonToStop, stoppingEntry } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
-import { keyOf, type Stopped } from './replay.js'
+import { isFinalFailure, keyOf, type Stopped } from './replay.js'
 import type { Scribe } from './scribe.js'
 import { rollBack } from './transaction.js'
 import { undoFailure } from './undos.js'
@@ -85,7 +85,11 @@ export class Stopping {
         const { name, occurrence } = meta
         const question =
           name !== undefined && occurrence !== undefined ? { name, occurrence } : null
-        const more = question ? { question } : {}
+        const { retryAfterMs } = meta
+        const more = {
+          ...(question && { question }),
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        }
         return { kind: 'failed', failure: new Failure(payload ?? encodeError(null, 'a run'), more) }
       }
       default: {
@@ -249,9 +253,8 @@ export class Stopping {
     const last = after.findLast(({ name, kind }) => name === next.name && kind !== 'undo.completed')
     if (!last) return
     const ask = this.undoAsk(next)
-    // Its end was stored, the end of the run not: a pause came before it.
-    const isFinal = last.kind === 'undo.failed' && last.meta?.retryAt === undefined
-    if (isFinal) return this.failed(ask, next, last)
+    // A pause came between this and the end that it means.
+    if (isFinalFailure(last)) return this.failed(ask, next, last)
     const history = body.history.script.asks.get(keyOf(ask.name, ask.occurrence))
     ask.journaled = true
     ask.attempts = Math.max(last.attempt, history?.attempts ?? 0)

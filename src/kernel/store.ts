@@ -58,7 +58,8 @@ export interface Store extends OperatingStore, EventStore {
 
   /**
    * Entries after `fromSeq` and untaken messages after `fromNo`. A run not owned under `fence` any more is left
-   * out of the answer (the fence's seq is not looked at).
+   * out of the answer (the fence's seq is not looked at). From the beginning (0) without those that its last
+   * `round.ended` or `run.reopened` says are `behind`: a run of many rounds costs no more than one of few.
    */
   load(
     what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
@@ -281,6 +282,8 @@ export interface Loaded {
   readonly entries: readonly Entry[]
   /** In order of their numbers. */
   readonly messages: readonly Message[]
+  /** The highest number of a message that was taken; 0: none was, or `fromSeq` is not 0. */
+  readonly taken: number
 }
 
 export interface Owned {
@@ -300,6 +303,8 @@ export interface StepTransaction {
   /** Writes the run's delta and commits. Any answer but `done` means it was rolled back. */
   close(delta: TurnDelta, options: { readonly feed: boolean }): Promise<Committed>
   rollback(): Promise<void>
+  /** Runs user code so that what it reads through the store is read inside: with one connection there is no other way. */
+  inside?<T>(work: () => T): T
 }
 
 export type * from './rows.js'

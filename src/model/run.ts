@@ -24,6 +24,8 @@ export type FinalStatus = (typeof FINAL_STATUSES)[number]
 export type Status = 'pending' | 'running' | 'waiting' | FinalStatus
 /** Why a parked run waits. (`slot` and `missing-code` are computed when reading, never stored.) */
 export type StoredReason = 'signal' | 'event' | 'timer' | 'retry' | 'child' | 'paused' | 'diverged'
+/** As people see it. `slot`: it could go on, and waits for a free worker. `missing-code`: no live worker has its definition. */
+export type WaitReason = StoredReason | 'slot' | 'missing-code'
 export type Stop = 'cancel' | 'pause'
 
 export function isFinal(status: Status): status is FinalStatus {
@@ -79,6 +81,8 @@ export interface EntryMeta {
   readonly within?: number
   /** step.failed, child.ended: when it is tried again. Absent: that was the last time. */
   readonly retryAt?: Instant
+  /** run.failed, the end of a child: asked for by its error, if it is tried again. */
+  readonly retryAfterMs?: number
   /** Outcomes of steps: how long before `at` it was asked for, and began. Milliseconds. */
   readonly askedAgo?: number
   readonly startedAgo?: number
@@ -106,6 +110,8 @@ export interface EntryMeta {
   readonly inherited?: boolean
   /** round.ended: it was the last. */
   readonly done?: boolean
+  /** round.ended, run.reopened: entries that no replay needs any more, as first, last, first, last, … */
+  readonly behind?: readonly number[]
   /** run.stopping: what stops it. */
   readonly cause?: 'cancel' | 'deadline' | 'failed'
   /** A cancel that undoes nothing. */

@@ -2,7 +2,7 @@
 
 import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
-import { type Entry, type Instant, isFinal } from '../model/run.js'
+import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
 import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 
 /** What the reader needs of the store. */
@@ -26,7 +26,11 @@ export class MemoryReader implements RunReader {
   }
 
   async list(filter: RunFilter): Promise<readonly RunView[]> {
-    const rows = [...this.store.runs.values()].filter((row) => fits(row, filter))
+    const live = await this.liveDefinitions()
+    const now = this.store.now()
+    const isShown = (row: MemoryRun): boolean =>
+      filter.reason === null || filter.reason === shownReason(row, now, live)
+    const rows = [...this.store.runs.values()].filter((row) => fits(row, filter) && isShown(row))
     rows.sort(byUid)
     if (filter.newestFirst) rows.reverse()
     return rows.slice(0, filter.limit).map(viewOf)
@@ -60,13 +64,22 @@ export class MemoryReader implements RunReader {
 
 const byUid = (a: MemoryRun, b: MemoryRun): number => (a.uid < b.uid ? -1 : 1)
 
+/** As it is computed for people (src/engine/info.ts). */
+function shownReason(row: MemoryRun, now: Instant, live: readonly string[]): WaitReason | null {
+  const { owner, stop, dueAt, startedAt, status, reason, version } = row
+  const isDue = owner === null && stop === null && dueAt !== null && dueAt <= now
+  const code = `${row.run.definition}@${version ?? ''}`
+  const hasCode = live.some((one) => (version === null ? one.startsWith(code) : one === code))
+  if (isDue && startedAt !== null && !hasCode) return 'missing-code'
+  return status === 'waiting' ? (reason ?? 'slot') : null
+}
+
 function fits(row: MemoryRun, filter: RunFilter): boolean {
   const { run } = row
   return (
     (filter.workspace === null || run.workspace === filter.workspace) &&
     (filter.definition === null || run.definition === filter.definition) &&
     (filter.statuses === null || filter.statuses.includes(row.status)) &&
-    (filter.reason === null || row.reason === filter.reason) &&
     Object.entries(filter.tags).every(([key, value]) => run.tags[key] === value) &&
     (filter.parentId === null || run.parent?.id === filter.parentId) &&
     (filter.createdAfter === null || row.createdAt > filter.createdAfter) &&

@@ -134,3 +134,13 @@ export function viewOf(row: MemoryRun): RunView {
   const names = { uid, id, workspace, definition, version, tags, input }
   return { ...names, ...family, ...times, ...state, end }
 }
+
+/** Its journal without what the last end of a round, or the last re-opening, says is behind. */
+export function neededOf({ journal }: MemoryRun): MemoryRun['journal'] {
+  const said = journal.findLast(({ kind }) => kind === 'round.ended' || kind === 'run.reopened')
+  // Between every first and second of these something is needed.
+  const bounds = [0, ...(said?.meta?.behind ?? []), journal.length + 1]
+  return bounds.flatMap((bound, i) =>
+    i % 2 === 0 ? journal.slice(bound, (bounds[i + 1] ?? 1) - 1) : [],
+  )
+}

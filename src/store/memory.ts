@@ -22,7 +22,7 @@ import { dueRuns, nextDueAt } from './memory-claim.js'
 import { MemoryEvents } from './memory-events.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
-import { claimedOf, entryOf, messageOf, own, release } from './memory-run.js'
+import { claimedOf, entryOf, messageOf, neededOf, own, release } from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
@@ -63,10 +63,12 @@ export class MemoryStore extends MemoryEvents implements Store {
     return what.flatMap(({ fence, fromSeq, fromNo }) => {
       const row = this.runs.get(fence.uid)
       if (row?.owner !== fence.owner || row.epoch !== fence.epoch) return []
-      const entries = row.journal.slice(fromSeq).map(entryOf)
+      const isWhole = fromSeq === 0
+      const entries = (isWhole ? neededOf(row) : row.journal.slice(fromSeq)).map(entryOf)
       const untaken = row.messages.slice(fromNo).filter(({ takenSeq }) => takenSeq === null)
       const messages = untaken.map(messageOf)
-      return [{ uid: fence.uid, entries, messages }]
+      const taken = isWhole ? (row.messages.findLast((one) => one.takenSeq !== null)?.no ?? 0) : 0
+      return [{ uid: fence.uid, entries, messages, taken }]
     })
   }
 

@@ -294,8 +294,10 @@ function feedEntryOf(row: Row): FeedEntry {
 async function checkServer(driver: Driver, sql: Sql, schema: string, connectMs: number) {
   const until = performance.now() + connectMs
   for (;;) {
+    const waiting = new AbortController()
     try {
-      const late = sleep(Math.max(1, until - performance.now()), 'late' as const, { ref: false })
+      const leftMs = Math.max(1, until - performance.now())
+      const late = sleep(leftMs, 'late' as const, { ref: false, signal: waiting.signal })
       const answer = await Promise.race([driver.query('read', sql.server, [schema]), late])
       if (answer === 'late') throw new DriverError('no answer', '08006', true)
       if (onlyRow(answer).standby !== true) return
@@ -305,6 +307,8 @@ async function checkServer(driver: Driver, sql: Sql, schema: string, connectMs: 
       const isStarting = error.sqlState === '57P03' && performance.now() + 200 < until
       if (!isStarting) throw unavailable(driver, error.message, error)
       await sleep(200)
+    } finally {
+      waiting.abort()
     }
   }
 }

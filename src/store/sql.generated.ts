@@ -94,6 +94,8 @@ create table @schema@.journal (
   payload text,
   primary key (uid, seq)
 );
+-- What says which entries no replay needs any more (load_v1). Few: a run without rounds has none.
+create index journal_behind on @schema@.journal (uid, seq) where kind in ('round.ended', 'run.reopened');
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
 -- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
@@ -674,24 +676,51 @@ end $f$;
 
 -- Entries after from_seq and untaken messages after from_no of the runs still owned under (owner, epoch). One snapshot
 -- for all of it (the function is stable). Rows of at most 256 entries, so that none comes near a gigabyte.
+-- From the beginning: without what the last end of a round, or the last re-opening, says is behind ("behind": [first, last,
+-- first, last, …]), and with the number of the last message that was taken. \`bounds\` has these numbers between 0 and
+-- infinity: what stands between a first and a second of them is wanted. (offset 0: else the planner may read the whole
+-- journal first and look at the bounds then.)
 create function @schema@.load_v1(l_uid uuid[], l_owner uuid[], l_epoch int[], l_seq int[], l_no int[])
-returns table (place int, entries text, mail text)
+returns table (place int, entries text, mail text, taken int)
 language plpgsql stable
 set search_path = @schema@, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 set plan_cache_mode = force_custom_plan
 as $f$
 begin
+  if 0 = any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, t.no
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select translate(j.meta::json ->> 'behind', '[]', '{}')::int[] as behind from journal j
+            where j.uid = l.uid and j.kind in ('round.ended', 'run.reopened') order by j.seq desc limit 1) s on true
+        left join lateral (
+          select m.no from messages m where m.uid = l.uid and m.taken_seq is not null order by m.no desc limit 1) t on true
+        cross join lateral (select array[0] || s.behind || array[2147483647] as bounds) b
+        left join lateral (
+          select string_agg(concat_ws(E'\\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\\x1d'), coalesce(j.payload, E'\\x1d')),
+              E'\\x1e' order by j.seq) as entries
+            from generate_series(1, cardinality(b.bounds), 2) g (i)
+            cross join lateral (
+              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1] offset 0) j
+            group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq = 0;
+  end if;
+  if 0 < any (l_seq) then
+    return query
+      select l.i::int, e.entries, null::text, null::int
+        from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
+        cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
+        left join lateral (
+          select string_agg(concat_ws(E'\\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\\x1d'), coalesce(j.payload, E'\\x1d')),
+              E'\\x1e' order by j.seq) as entries
+            from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true
+        where l.seq > 0;
+  end if;
   return query
-    select l.i::int, e.entries, null::text
-      from unnest(l_uid, l_owner, l_epoch, l_seq) with ordinality l (uid, owner, epoch, seq, i)
-      cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
-      left join lateral (
-        select string_agg(concat_ws(E'\\x1f', j.seq, ms_v1(j.at), j.kind, j.name, j.occurrence, j.attempt, coalesce(j.meta, E'\\x1d'), coalesce(j.payload, E'\\x1d')),
-            E'\\x1e' order by j.seq) as entries
-          from journal j where j.uid = l.uid and j.seq > l.seq group by j.seq >> 8 order by j.seq >> 8) e on true;
-  return query
-    select l.i::int, null::text, m.mail
+    select l.i::int, null::text, m.mail, null::int
       from unnest(l_uid, l_owner, l_epoch, l_no) with ordinality l (uid, owner, epoch, no, i)
       cross join lateral (select 1 from runs r where r.uid = l.uid and r.epoch = l.epoch and r.owner is not distinct from l.owner limit 1) r
       cross join lateral (
@@ -1201,7 +1230,7 @@ export const QUERIES = {
   $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text,
   $64::text, $65::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
-  load: `select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
+  load: `select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,
   beat: `select alive, now_ms, owned from @schema@.beat_v1($1::uuid, $2::float8)`,
   leave: `select @schema@.leave_v1($1::uuid) as "left"`,
@@ -1256,7 +1285,12 @@ export const QUERIES = {
       where ($1::text is null or r.workspace = $1)
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
-        and ($4::text is null or r.reason = $4)
+        and ($4::text is null or $4 = case
+          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+            select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
+              where w.lease_until > @schema@.clock_v1()
+                and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
+          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
@@ -1273,7 +1307,12 @@ export const QUERIES = {
       where ($1::text is null or r.workspace = $1)
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
-        and ($4::text is null or r.reason = $4)
+        and ($4::text is null or $4 = case
+          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+            select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
+              where w.lease_until > @schema@.clock_v1()
+                and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
+          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))

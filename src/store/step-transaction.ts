@@ -27,6 +27,7 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
         throw error instanceof DriverError && error.connection ? asStoreError(error) : error
       }),
     rollback: () => transaction.rollback(),
+    inside: (work) => transaction.inside?.(work) ?? work(),
     async close(delta: TurnDelta, { feed }): Promise<Committed> {
       let committed: Committed
       try {

@@ -7,12 +7,16 @@ import type { Row } from './driver.js'
 import { metaOf, nullable, numberOf, records } from './wire.js'
 
 export function loadedOf(uids: readonly Uid[], rows: readonly Row[]): readonly Loaded[] {
-  const loaded = new Map<number, { uid: Uid; entries: Entry[]; messages: Message[] }>()
+  const loaded = new Map<
+    number,
+    { uid: Uid; entries: Entry[]; messages: Message[]; taken: number }
+  >()
   for (const row of rows) {
     const place = numberOf(row, 'place')
     const uid = uids[place - 1] as Uid
-    const run = loaded.get(place) ?? { uid, entries: [], messages: [] }
+    const run = loaded.get(place) ?? { uid, entries: [], messages: [], taken: 0 }
     loaded.set(place, run)
+    run.taken = Math.max(run.taken, Number(row.taken ?? 0))
     for (const fields of records(row.entries)) run.entries.push(entryOf(fields))
     for (const fields of records(row.mail)) run.messages.push(messageOf(fields))
   }

@@ -132,6 +132,7 @@ function viewOf(driver: Driver, name: string, owner: Owner): Driver {
         query: (sql, params) => transaction.query(sql, params),
         commit: () => transaction.commit(),
         rollback,
+        inside: (work) => transaction.inside?.(work) ?? work(),
       }
     },
     notify: () => {},

@@ -74,6 +74,7 @@ function gatedTransaction(
       return life.alive ? answer : never()
     },
     rollback: () => life.within(() => transaction.rollback().finally(ended)),
+    inside: (work) => transaction.inside?.(work) ?? work(),
     close: (delta, options) =>
       life.within(() => {
         watcher.saw(delta)

@@ -1,7 +1,14 @@
 // Runs that outlive the code they were started with.
 
 import { expect, test } from 'vitest'
-import { type Definition, type Engine, task, type Wf, workflow } from '../../src/index.js'
+import {
+  type Definition,
+  type Engine,
+  task,
+  type WaitReason,
+  type Wf,
+  workflow,
+} from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, pause, worldOn } from '../support/world.js'
 
@@ -149,6 +156,10 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
       reason: 'missing-code',
       version: '1',
     })
+    const idsOf = async (reason: WaitReason) =>
+      (await second.list({ workflow: name, reason })).items.map((run) => run.id)
+    expect(await idsOf('missing-code')).toEqual([id])
+    expect(await idsOf('slot')).toEqual([])
     const { sentence, next } = await second.explain(id)
     expect(sentence).toContain(`no live worker has the code of "${name}" version 1`)
     expect(next[0]?.command).toContain('createEngine')
@@ -157,6 +168,7 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'deploys', (database) => {
     await deploy(v1)
     expect(await second.handle(v2, id).result()).toBe('1')
     expect(ran).toEqual(['1'])
+    expect(await idsOf('missing-code')).toEqual([])
   })
 
   test('[X16] a rolling deploy with both versions running loses and duplicates nothing', async () => {

@@ -11,7 +11,9 @@ import {
   entry,
   fenceOf,
   newId,
+  ORDER,
   ownedRun,
+  parked,
   parkedRun,
   start,
   step,
@@ -75,6 +77,42 @@ export function readingContract(on: Case): void {
     expect(await store.read.get('b', run.id)).toBeNull()
     expect((await viewOf(store, run)).uid).toBe(run.uid)
   })
+
+  on(
+    'list filters by the reason that is shown: due without live code is that and nothing else',
+    async ({ store, advance }) => {
+      const by = worker({ leaseMs: 60_000 })
+      await store.join(by)
+      const free = await ownedRun(store, by)
+      await commit(store, by, step(fenceOf(free, by), { next: { kind: 'release' } }))
+      const asleep = await ownedRun(store, by)
+      const { createdAt } = await viewOf(store, asleep)
+      await commit(
+        store,
+        by,
+        parked(fenceOf(asleep, by), { reason: 'timer', dueAt: createdAt + 1_000 }),
+      )
+      await commit(store, by, start({ version: '2' }))
+      const shown = async () => {
+        const uids = async (reason: RunFilter['reason']) =>
+          (await store.read.list({ ...ANY, reason })).map(({ uid }) => uid)
+        return {
+          slot: await uids('slot'),
+          timer: await uids('timer'),
+          missing: await uids('missing-code'),
+        }
+      }
+      expect(await shown()).toEqual({ slot: [free.uid], timer: [asleep.uid], missing: [] })
+      await advance(2_000)
+      expect(await shown()).toEqual({ slot: [free.uid], timer: [asleep.uid], missing: [] })
+      await advance(120_000)
+      expect(await shown()).toEqual({ slot: [], timer: [], missing: [free.uid, asleep.uid] })
+      await store.join(worker({ definitions: [{ ...ORDER, version: '3' }] }))
+      expect(await shown()).toEqual({ slot: [], timer: [], missing: [free.uid, asleep.uid] })
+      await store.join(worker())
+      expect(await shown()).toEqual({ slot: [free.uid], timer: [asleep.uid], missing: [] })
+    },
+  )
 
   on('list filters by everything it names', async ({ store, advance }) => {
     const by = worker()

@@ -1,8 +1,10 @@
 // The driver on `pg`: outages, hints, and what it says of a database that is not there.
 
+import { createHook } from 'node:async_hooks'
 import { createServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Driver } from '../../src/store/driver.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { commit, fenceOf, historyOf, kinds, ownedRun, step, worker } from './builders.js'
@@ -118,6 +120,33 @@ describeOn(['postgres15', 'postgres18'], 'driver-pg', (database) => {
     expect(rows).toEqual([{ i: 1, f: 1.5, b: true, t: 'x', n: null, big: 8.64e15 }])
     await driver.close()
   })
+})
+
+test('a database that has answered leaves no timer behind', async () => {
+  const connectMs = 123_456
+  const timers: { readonly _idleTimeout?: number; readonly _destroyed?: boolean }[] = []
+  const hook = createHook({
+    init(_id, type, _trigger, resource: (typeof timers)[number]) {
+      if (type === 'Timeout') timers.push(resource)
+    },
+  })
+  const nothing = async () => {}
+  const driver: Driver = {
+    kind: 'postgres',
+    description: 'one that answers',
+    query: async () => [{ standby: false }],
+    script: nothing,
+    begin: () => Promise.reject(new Error('not asked')),
+    notify: () => {},
+    listen: async () => nothing,
+    close: nothing,
+  }
+  hook.enable()
+  await openSqlStore({ driver, schema: 'perdure', migrate: false, connectMs })
+  hook.disable()
+  // A cleared one has lost its time.
+  expect(timers.length).toBeGreaterThan(0)
+  expect(timers.filter((timer) => (timer._idleTimeout ?? 0) > connectMs - 10_000)).toEqual([])
 })
 
 test('a database that is down is named without its password', async () => {

@@ -6,6 +6,7 @@ import type { Store } from '../../src/kernel/store.js'
 import { batchContract } from './contract-batches.js'
 import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
+import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
 import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
@@ -53,6 +54,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
+    describe('load', () => loadingContract(on))
     describe('reopen', () => reopenContract(on))
     describe('operating', () => operatingContract(on))
     describe('events and calls', () => eventContract(on))

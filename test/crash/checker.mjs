@@ -2,10 +2,14 @@
 //
 // `normal`: by kind, what a run of it becomes that nobody disturbs (see normalOf).
 
+import { checkScopes, checkStopping } from './checker-scopes.mjs'
+
 const OUTCOMES = new Set([
   ...['step.completed', 'step.failed', 'timer.fired', 'message.taken', 'wait.withdrawn'],
-  ...['child.ended', 'run.reopened'],
+  ...['child.ended', 'run.reopened', 'undo.completed', 'undo.failed', 'scope.ended', 'round.ended'],
 ])
+/** A run that goes on from a point of another one: its id is the other's with this behind it. */
+const FORK = '-fork'
 const FINAL = { 'run.completed': 'completed', 'run.failed': 'failed', 'run.cancelled': 'cancelled' }
 const TOLD = {
   ...{ 'run.created': 'workflow.created', 'step.completed': 'step.completed' },
@@ -24,13 +28,21 @@ export function check(snapshot, { runs, acked, normal, events = true, isReborn =
   const say = (text) => problems.push(text)
   const world = indexed(snapshot)
   for (const id of acked) if (!world.byId.has(id)) say(`${id}: acknowledged and lost`)
-  for (const run of snapshot.runs) checkRun(run, world, say)
+  for (const run of snapshot.runs) {
+    checkRun(run, world, say)
+    if (isGivenUp(run, world)) continue
+    checkScopes(run, world.journals.get(run.uid), world, say)
+    checkStopping(run, world.journals.get(run.uid), say)
+  }
   for (const [id, kind] of runs) {
     const run = world.byId.get(id)
     // A run that five processes in a row have died with is failed, and rightly so: it is not compared. All else holds.
     if (run && isGivenUp(run, world)) continue
     if (run) checkAgainst(normal[kind], shapeOf(run, world), id, say)
-    else if (acked.includes(id)) say(`${id}: there is no such run`)
+    const fork = world.byId.get(id + FORK)
+    if (fork && !isGivenUp(fork, world))
+      checkAgainst(normal[kind], shapeOf(fork, world), fork.id, say)
+    if (!run && acked.includes(id)) say(`${id}: there is no such run`)
   }
   checkExecutions(snapshot, world, { isReborn, stops }, say)
   checkEffects(snapshot, world, say)
@@ -68,21 +80,23 @@ function shapeOf(run, { journals }) {
   const journal = journals.get(run.uid)
   const end = journal.at(-1)
   const isCompleted = run.status === 'completed'
+  // A cancelled run has as many outcomes as it had time for.
+  const isByItself = isCompleted || run.status === 'failed'
   const outcomes = journal
     .filter(({ kind }) => OUTCOMES.has(kind))
     .map((entry) => `${entry.kind} ${entry.name}#${entry.occurrence} @${entry.attempt}`)
   return {
     status: run.status,
     output: isCompleted ? end.payload : null,
-    // A cancelled run has as many outcomes as it had time for.
-    outcomes: isCompleted ? outcomes.sort().join('; ') : '',
+    state: isByItself ? run.state : null,
+    outcomes: isByItself ? outcomes.sort().join('; ') : '',
     end: `its last entry: ${JSON.stringify(end)}`,
   }
 }
 
 function checkAgainst(normal, shape, id, say) {
   if (!normal) return
-  for (const field of ['status', 'output', 'outcomes']) {
+  for (const field of ['status', 'output', 'state', 'outcomes']) {
     if (normal[field] !== shape[field])
       say(
         `${id}: ${field} is ${shape[field]}, of an undisturbed run ${normal[field]}; ${shape.end}`,
@@ -105,7 +119,7 @@ function checkRun(run, { journals }, say) {
     say(`${id}: an older owner wrote behind a newer one`)
   const finals = new Map()
   for (const entry of journal.filter(({ kind }) =>
-    /^(step|child)\.(completed|failed|ended)$/.test(kind),
+    /^(step|child|undo)\.(completed|failed|ended)$/.test(kind),
   )) {
     const key = `${entry.name}#${entry.occurrence}`
     const before = finals.get(key) ?? { last: 0, final: 0 }
@@ -147,7 +161,10 @@ function checkExecutions(
     }
     const recorded = journals
       .get(run.uid)
-      .find((e) => e.name === step && e.attempt === attempt && /^step\.(compl|fail)/.test(e.kind))
+      .find(
+        (e) =>
+          e.name === step && e.attempt === attempt && /^(step|undo)\.(compl|fail)/.test(e.kind),
+      )
     if (recorded && at > recorded.at + CLOCK_MS) {
       const text = `${name}: executed ${at - recorded.at} ms after its result was recorded`
       late.set(life, [...(late.get(life) ?? []), text])
@@ -160,10 +177,10 @@ function checkExecutions(
   for (const [once, count] of lives)
     if (count > 1 && !isReborn) say(`${once}: executed ${count} times by one life`)
   for (const [uid, journal] of journals) {
-    for (const { kind, name } of journal) {
-      const known = kind === 'step.completed' && keys.has(`${byUid.get(uid).id} ${name}`)
-      if (kind === 'step.completed' && !known)
-        say(`${byUid.get(uid).id} ${name}: recorded, never executed`)
+    const { id } = byUid.get(uid)
+    for (const { kind, name, meta } of journal) {
+      if (!/^(step|undo)\.completed$/.test(kind) || meta?.inherited) continue
+      if (!keys.has(`${id} ${name}`)) say(`${id} ${name}: recorded, never executed`)
     }
   }
 }
@@ -200,8 +217,11 @@ function checkChildren({ runs, messages }, { journals, byUid }, say) {
     if (!child.parent) continue
     if (!started.has(child.uid)) say(`${child.id}: a child nobody knows`)
     const told = messages.filter((m) => m.kind === 'child' && m.meta?.uid === child.uid)
-    const parentWasOver = byUid.get(child.parent)?.status === 'cancelled'
-    if (told.length !== 1 && !(told.length === 0 && parentWasOver))
+    // One that was cancelled, or whose scope has ended, may be over after its parent, which takes no mail then.
+    const isAwaited = journals
+      .get(child.parent)
+      ?.some(({ kind, meta }) => kind === 'child.ended' && meta?.uid === child.uid)
+    if (told.length !== 1 && (told.length > 1 || isAwaited))
       say(`${child.id}: its parent was told ${told.length} times`)
   }
   const ids = messages.map(({ uid, id }) => `${uid} ${id}`)
@@ -212,7 +232,10 @@ function checkChildren({ runs, messages }, { journals, byUid }, say) {
 function checkEvents({ events }, { journals }, say) {
   const heard = new Map(events.map(({ id, name }) => [id, name]))
   for (const [uid, journal] of journals) {
+    // What a fork was born with has happened in another run.
+    const bornWith = journal[0]?.meta?.bornWith ?? 1
     for (const { seq, kind } of journal) {
+      if (seq > 1 && seq <= bornWith) continue
       const name = TOLD[kind]
       const id = `${uid}:${seq}`
       if (name && heard.get(id) !== name) say(`${id}: ${name} was heard as ${heard.get(id)}`)

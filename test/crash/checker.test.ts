@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases, urlOf } from '../support/databases.js'
 import { check, type Normal } from './checker.mjs'
 import { undisturbed } from './storm.mjs'
-import { type Snapshot, serverWorld, type World } from './world.mjs'
+import { type JournalRow, type Snapshot, serverWorld, type World } from './world.mjs'
 
 const [server] = databases('postgres18', 'postgres15').filter(({ skip }) => skip === null)
 
@@ -104,5 +104,144 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
       'u:1: run.failed was heard and is not in the journal',
     ])
     expect(look({ ...good, events: good.events.slice(1) })).toHaveLength(1)
+  })
+
+  /** With other entries in the journal of that kind, numbered anew. */
+  const rewritten = (kind: string, change: (journal: readonly JournalRow[]) => JournalRow[]) => {
+    const { uid } = rowOf(kind)
+    const own = change(good.journal.filter((entry) => entry.uid === uid))
+    const journal = [
+      ...good.journal.filter((entry) => entry.uid !== uid),
+      ...own.map((entry, i) => ({ ...entry, seq: i + 1 })),
+    ]
+    const runs = good.runs.map((run) => (run.uid === uid ? { ...run, seq: own.length } : run))
+    return look({ ...good, runs, journal })
+  }
+  const at = (journal: readonly JournalRow[], kind: string, name: string): number => {
+    const found = journal.findIndex((entry) => entry.kind === kind && entry.name === name)
+    if (found < 0) throw new Error(`no ${kind} ${name}`)
+    return found
+  }
+  /** Takes one entry out, and puts it behind the one that stands at `to` then. */
+  const moved = (journal: readonly JournalRow[], from: number, to: number): JournalRow[] => {
+    const rest = journal.filter((_, i) => i !== from)
+    return [...rest.slice(0, to), ...journal.slice(from, from + 1), ...rest.slice(to)]
+  }
+
+  test('sees a failed scope that was not undone, not wholly, twice, or oldest first', () => {
+    const id = idOf('saga')
+    const without = (name: string) =>
+      rewritten('saga', (journal) => journal.filter((entry) => entry.name !== name))
+    expect(without('undo:A/room')).toContain(`${id}: A/room was not undone before scope.ended A`)
+    const twice = rewritten('saga', (journal) => {
+      const undo = at(journal, 'undo.completed', 'undo:A/meal')
+      return [...journal.slice(0, undo + 1), ...journal.slice(undo)]
+    })
+    expect(twice).toContain(`${id}: A/meal was undone 2 times`)
+    const oldest = rewritten('saga', (journal) =>
+      moved(
+        journal,
+        at(journal, 'undo.completed', 'undo:A/meal'),
+        at(journal, 'undo.completed', 'undo:A/room'),
+      ),
+    )
+    expect(oldest).toContain(`${id}: A/room was undone before A/meal, which is newer`)
+    const late = rewritten('saga', (journal) =>
+      moved(journal, at(journal, 'undo.completed', 'undo:A/room'), at(journal, 'scope.ended', 'A')),
+    )
+    expect(late).toContain(`${id}: A/room was not undone before scope.ended A`)
+    expect(late).toContain(`${id}: undo.completed undo:A/room behind the end of A`)
+  })
+
+  test('sees what was undone although nothing failed, and a loser that was not undone', () => {
+    const undone = rewritten('saga', (journal) => {
+      const undo = journal[at(journal, 'undo.completed', 'undo:A/room')]
+      const end = journal.length - 1
+      return undo
+        ? [...journal.slice(0, end), { ...undo, name: 'undo:before' }, ...journal.slice(end)]
+        : []
+    })
+    expect(undone).toContain(`${idOf('saga')}: before was undone, and nothing failed`)
+    const half = rewritten('rival', (journal) =>
+      journal.filter((entry) => entry.name !== 'undo:pair/slow/x'),
+    )
+    expect(half).toContain(`${idOf('rival')}: pair/slow/x was not undone before scope.ended pair`)
+    const not = rewritten('rival', (journal) =>
+      journal.filter((entry) => !entry.name.startsWith('undo:')),
+    )
+    expect(not).toContainEqual(expect.stringMatching(`${idOf('rival')}: outcomes is`))
+  })
+
+  test('sees what a scope has left open: a wait that still hears, a child that goes on', () => {
+    const heard = rewritten('saga', (journal) =>
+      journal.map((entry) => (entry.kind === 'message.taken' ? { ...entry, name: 'A/go' } : entry)),
+    )
+    expect(heard).toContain(`${idOf('saga')}: message.taken A/go behind the end of A`)
+    const kid = good.runs.find(({ parent }) => parent === rowOf('rival').uid)
+    const runs = good.runs.map((run) => (run === kid ? { ...run, status: 'completed' } : run))
+    expect(look({ ...good, runs })).toContain(
+      `${idOf('rival')}: pair/slow/kid was left open by pair: completed`,
+    )
+  })
+
+  test('sees a round that is missing, that ends twice, or that begins too early', () => {
+    const id = idOf('months')
+    const end = 'round.ended'
+    const missing = rewritten('months', (journal) =>
+      journal.filter((entry) => !entry.name.startsWith('months@2')),
+    )
+    expect(missing).toContain(`${id}: ${end} months@3, and the last round of months was 1`)
+    const twice = rewritten('months', (journal) => {
+      const round = at(journal, end, 'months@2/days@2')
+      return [...journal.slice(0, round + 1), ...journal.slice(round)]
+    })
+    expect(twice).toContain(
+      `${id}: ${end} months@2/days@2, and the last round of months@2/days was 2`,
+    )
+    const early = rewritten('months', (journal) =>
+      moved(
+        journal,
+        at(journal, end, 'months@1'),
+        at(journal, 'step.completed', 'months@2/charge'),
+      ),
+    )
+    expect(early).toContain(
+      `${id}: step.completed months@2/charge, and the last round of months was 0`,
+    )
+  })
+
+  test('sees a failed run that was not undone in order, of which a round was, or before its child', () => {
+    const id = idOf('broken')
+    const undo = (name: string) => (journal: readonly JournalRow[]) =>
+      at(journal, 'undo.completed', `undo:${name}`)
+    const oldest = rewritten('broken', (journal) =>
+      moved(journal, undo('a')(journal), undo('c')(journal)),
+    )
+    expect(oldest).toContain(`${id}: a was undone before c, which is newer`)
+    const round = rewritten('broken', (journal) =>
+      journal.map((entry) =>
+        entry.kind === 'undo.completed' && entry.name === 'undo:b'
+          ? { ...entry, name: 'undo:twice@2/kept' }
+          : entry,
+      ),
+    )
+    expect(round).toContain(`${id}: twice@2/kept was undone, and its round has ended well`)
+    expect(round).toContain(`${id}: b was not undone before run.failed`)
+    const early = rewritten('broken', (journal) =>
+      moved(journal, at(journal, 'child.ended', 'kid'), journal.length - 2),
+    )
+    expect(early).toContain(`${id}: undo:c while kid was open`)
+    expect(early).toContain(`${id}: undo:a while kid was open`)
+  })
+
+  test('sees another state than that of an undisturbed run, and a fork that became something else', () => {
+    const changed = (id: string, change: object) =>
+      look({ ...good, runs: good.runs.map((run) => (run.id === id ? { ...run, ...change } : run)) })
+    expect(changed(idOf('months'), { state: '"old"' })).toEqual([
+      expect.stringMatching(`${idOf('months')}: state is "old"`),
+    ])
+    expect(changed(`${idOf('months')}-fork`, { state: '"old"' })).toEqual([
+      expect.stringMatching(`${idOf('months')}-fork: state is "old"`),
+    ])
   })
 })

@@ -5,7 +5,8 @@ const ms = (column) => `(extract(epoch from ${column}) * 1000)::float8`
 export async function readSnapshot(query, schema) {
   const runs = await query(
     `select uid::text as uid, id, def, status, reason, stop, owner::text as owner, seq, epoch, inbox, taken, crashes, attempt,
-       parent_uid::text as parent, ${ms('due_at')} as due from ${schema}.runs order by uid`,
+       parent_uid::text as parent, ${ms('due_at')} as due,
+       (select s.state from ${schema}.states s where s.uid = r.uid) as state from ${schema}.runs r order by uid`,
   )
   const journal = await query(
     `select uid::text as uid, seq, epoch, ${ms('at')} as at, kind, name, occurrence, attempt, meta, payload

@@ -8,6 +8,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError, task, workflow } from '../../dist/index.js'
+import { makeScopeWorkloads, shows } from './workloads-scopes.mjs'
 
 const STEP_MS = 4
 
@@ -23,8 +24,11 @@ export function makeWorkloads({ ledger, flags, say }) {
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, 600_000)
       const stop = () => {
+        const { code } = step.signal.reason ?? {}
+        say({ aborted: step.run.id, code })
+        // A lease in doubt aborts too, and what is given back then may still count.
+        if (code !== 'WORKFLOW_CANCELLED') return
         clearTimeout(timer)
-        say({ aborted: step.run.id, code: step.signal.reason?.code })
         resolve()
       }
       if (step.signal.aborted) stop()
@@ -145,8 +149,10 @@ export function makeWorkloads({ ledger, flags, say }) {
     say({ acked: id })
     return handle
   }
+  const scoped = makeScopeWorkloads({ does, ledger, begin })
   const plain = (definition) => ({ drive: (engine, id) => begin(engine, definition, id) })
   const kinds = {
+    ...scoped.kinds,
     chain: plain(chain),
     retried: plain(retried),
     sleeper: plain(sleeper),
@@ -173,16 +179,19 @@ export function makeWorkloads({ ledger, flags, say }) {
     family: {
       drive: async (engine, id) => {
         const handle = await begin(engine, family, id)
-        const kid = await only(() => engine.list({ parentId: id }), 15_000)
-        if (kid) await engine.cancel(kid.id, 'enough', { id: `${id}-cancel` })
+        await shows(engine, id, async () => {
+          const [kid] = (await engine.list({ parentId: id })).items
+          if (kid) await engine.cancel(kid.id, 'enough', { id: `${id}-cancel` })
+          return kid
+        })
         return handle
       },
     },
     reopened: {
       drive: async (engine, id) => {
         const handle = await begin(engine, reopened, id)
-        const failed = await only(async () => ({ items: [await endOf(engine, id)] }), 15_000)
-        if (failed?.status !== 'failed' || failed.error.code) return handle
+        const failed = await shows(engine, id, () => false)
+        if (failed.status !== 'failed' || failed.error.code) return handle
         writeFileSync(join(flags, id), '')
         await engine.retry(id).catch((error) => {
           if (!PerdureError.is(error, 'ATTEMPT_CHANGED', 'RUN_NOT_RETRYABLE')) throw error
@@ -193,21 +202,7 @@ export function makeWorkloads({ ledger, flags, say }) {
   }
   const definitions = [
     ...[chain, retried, sleeper, waiter, square, inner, queued, all, race, writer],
-    ...[stopped, family, reopened],
+    ...[stopped, family, reopened, ...scoped.definitions],
   ]
   return { definitions, kinds }
-}
-
-async function endOf(engine, id) {
-  const run = await engine.get(id)
-  return run?.finishedAt ? run : undefined
-}
-
-/** The first item of a page as soon as there is one. */
-async function only(page, ms) {
-  for (const until = performance.now() + ms; performance.now() < until; await sleep(30)) {
-    const [item] = (await page()).items
-    if (item) return item
-  }
-  return null
 }

@@ -62,6 +62,8 @@ export interface RunRow {
   readonly epoch: number
   readonly crashes: number
   readonly parent: string | null
+  /** What it has shown last. */
+  readonly state: string | null
 }
 
 export interface JournalRow {

@@ -22,8 +22,9 @@ export interface Change {
 
 export const pack = task('pack', async () => 'packed')
 export const wrap = task('wrap', async () => 'wrapped')
+export const echo = task('echo', async (text: string) => text)
 export const inner = workflow('inner', async () => 'inner')
-export const CHILDREN: readonly Definition[] = [pack, wrap, inner]
+export const CHILDREN: readonly Definition[] = [pack, wrap, echo, inner]
 
 /** What all of them do once their past is behind them. */
 async function rest(wf: Wf, does: Does): Promise<string> {
@@ -350,6 +351,44 @@ const scopes: readonly Change[] = [
   },
 ]
 
+/** Tells what its child gave back. */
+const echoing =
+  (input: string): Body =>
+  async (wf, does) => {
+    const heard = await wf.do('child', echo, input)
+    await wf.waitFor('go')
+    await wf.do('ship', does(`ship ${heard}`))
+    await wf.waitFor('end')
+    return wf.do('close', does('close'))
+  }
+
+/** Tells which branch has won: one that asks nothing. */
+const won =
+  (name: string): Body =>
+  async (wf, does) => {
+    const branches = { [name]: async () => 1, later: (wf: Wf) => wf.sleep('later', '1h') }
+    const { winner } = await wf.race('race', branches)
+    await wf.waitFor('go')
+    await wf.do('ship', does(`ship ${winner}`))
+    await wf.waitFor('end')
+    return wf.do('close', does('close'))
+  }
+
+/** A scope that fails at the end. */
+const failing =
+  (first: Body): Body =>
+  async (wf, does) => {
+    const trip = wf.scope('trip', async (wf) => {
+      await first(wf, does)
+      await wf.waitFor('go')
+      await step(wf, does, 'ship')
+      await wf.waitFor('end')
+      throw new Error('no trip')
+    })
+    await trip.catch(() => {})
+    return wf.do('close', does('close'))
+  }
+
 const accepted: readonly Change[] = [
   {
     kind: 'a step is appended at the end',
@@ -380,21 +419,37 @@ const accepted: readonly Change[] = [
   },
   {
     kind: 'the input of a child is another',
-    before: past((wf) => wf.do('child', wrap)),
-    after: past((wf) => wf.do('child', wrap, undefined as never, { timeout: '1h' } as never)),
-    expected: USUAL,
+    before: echoing('before'),
+    after: echoing('after'),
+    expected: { runs: ['ship before', 'close'] },
   },
   {
-    kind: 'retries, time limit and undo of a step are others',
+    kind: 'retries and time limit of steps are others, done or not',
     before: past((wf, does) => wf.do('a', does('a'), { undo: () => {} })),
-    after: past((wf, does) => wf.do('a', does('a'), { retries: 3, timeout: '1h' })),
-    expected: USUAL,
+    after: async (wf, does) => {
+      await wf.do('a', does('a'), { retries: 3, timeout: '1h' })
+      await wf.waitFor('go')
+      const shaky = ({ attempt }: { readonly attempt: number }) => {
+        does(`ship ${attempt}`)()
+        if (attempt === 1) throw new Error('once more')
+      }
+      await wf.do('ship', shaky, { retries: 1, retryDelay: 1, timeout: '1h' })
+      await wf.waitFor('end')
+      return wf.do('close', does('close'))
+    },
+    expected: { runs: ['ship 1', 'ship 2', 'close'] },
   },
   {
-    kind: 'a step gets an undo',
-    before: steps('a'),
-    after: past((wf, does) => wf.do('a', does('a'), { undo: () => void does('undo')() })),
-    expected: USUAL,
+    kind: 'a completed step gets an undo: it is undone when that comes',
+    before: failing((wf, does) => step(wf, does, 'a')),
+    after: failing((wf, does) => wf.do('a', does('a'), { undo: () => void does('undo')() })),
+    expected: { runs: ['ship', 'undo', 'close'] },
+  },
+  {
+    kind: 'a branch of a race that asks nothing is renamed',
+    before: won('at once'),
+    after: won('immediately'),
+    expected: { runs: ['ship immediately', 'close'] },
   },
   {
     kind: 'a sleep is to take longer',

@@ -634,6 +634,24 @@ describe('a step', () => {
   })
 })
 
+describe('a value of more than 256 KiB', () => {
+  test('is stored and named in the log once for every step, with its run, its size and what to do', async () => {
+    const large = workflow('large', async (wf, n: number) => {
+      await wf.do('fetch', () => 'x'.repeat(n))
+      await wf.do('fetch', () => 'é'.repeat(n / 2))
+      await wf.transaction('note', async () => 'x'.repeat(n))
+    })
+    const engine = await open([large])
+    const warnings = () => engine.lines.filter((line) => line.startsWith('warn'))
+    await engine.run(large, 262_000, { id: 'small' })
+    expect(warnings()).toEqual([])
+    for (const id of ['l-1', 'l-2']) await engine.run(large, 262_144, { id })
+    const told = (step: string) =>
+      `warn: The value of "${step}" of run l-1 of "large" has 262146 bytes. It is stored, and read again whenever the run goes on from its journal: keep large values elsewhere, and give back where they are.`
+    expect(warnings()).toEqual([told('fetch'), told('note')])
+  })
+})
+
 describe('a loop', () => {
   test('for years outlives the limit of a history, and counts nothing that is behind it', async () => {
     const rounds = 20_000

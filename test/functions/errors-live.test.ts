@@ -12,7 +12,7 @@ import {
   workflow,
 } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { eventually, fresh, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, refusalOf, worldOn } from '../support/world.js'
 
 class PaymentError extends Error {
   override name = 'PaymentError'
@@ -54,6 +54,33 @@ describeOn(['pglite', 'postgres18'], 'functions', (database) => {
         expect(error.cause).toBeInstanceOf(CardStolen)
         expect(ran).toEqual([1])
         expect(fatal('the key is wrong')).toMatchObject({ message: 'the key is wrong' })
+      },
+    )
+
+    test.each(['with nothing to undo', 'with something to undo'])(
+      'thrown with retryAfter by the body of a child workflow delays the next child (%s)',
+      async (how) => {
+        let first: string | null = null
+        const inner = workflow(fresh('inner'), async (wf) => {
+          first ??= wf.run.id
+          if (how === 'with something to undo') await wf.do('held', () => 1, { undo: () => {} })
+          if (first === wf.run.id) throw retryAfter('slow down', '1h')
+          return 'at last'
+        })
+        const outer = workflow(fresh('outer'), async (wf) =>
+          wf.do('inner', inner, undefined, POLICY),
+        )
+        const engine = await world.open([outer, inner], { kernel: { framesMax: 0 } })
+        const run = await engine.start(outer)
+        const ends = async () =>
+          (await all(engine.history(run.id))).filter(({ kind }) => kind === 'child.ended')
+        await eventually(ends).toHaveLength(1)
+        const [ended] = await ends()
+        const after = Number(ended?.until) - Number(ended?.at)
+        expect(after).toBeGreaterThan(3_599_000)
+        expect(after).toBeLessThanOrEqual(3_600_001)
+        await world.advance(3_600_000)
+        expect(await run.result()).toBe('at last')
       },
     )
 

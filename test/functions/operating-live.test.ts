@@ -300,6 +300,27 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
     })
   })
 
+  describe('a run that could go on', () => {
+    test('while no worker has a place for it waits for a slot, not for a signal', async () => {
+      const may = gate()
+      const slow = task(fresh('slow'), async () => may.passed)
+      const wait = workflow(fresh('wait'), async (wf) => wf.waitFor('go'))
+      const engine = await world.open([slow, wait], { options: { worker: { concurrency: 1 } } })
+      const run = await engine.start(wait)
+      await eventually(() => run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })
+      await run.pause()
+      const long = await engine.start(slow)
+      await eventually(() => long.status()).toBe('running')
+      await run.resume()
+      expect(await run.get()).toMatchObject({ status: 'waiting', reason: 'slot' })
+      expect(await engine.explain(run.id)).toMatchObject({ reason: 'slot' })
+      const slots = engine.list({ workflow: wait, reason: 'slot' })
+      expect((await slots).items).toMatchObject([{ id: run.id, reason: 'slot' }])
+      may.open()
+      await eventually(() => run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })
+    })
+  })
+
   describe('explain', () => {
     test('has a sentence and a command for everything that a run can wait for', async () => {
       const unknown = task(fresh('unknown'), async () => 1)

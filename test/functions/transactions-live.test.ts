@@ -1,7 +1,7 @@
 // wf.transaction, stateless runs, and two engines on one database.
 
 import { describe, expect, test } from 'vitest'
-import { task, workflow } from '../../src/index.js'
+import { type Engine, task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { eventually, fresh, gate, kindsOf, pause, refusalOf, worldOn } from '../support/world.js'
 
@@ -84,6 +84,34 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       const engine = await world.open([ship])
       expect(await engine.run(ship)).toMatchObject({ status: 'failed' })
       expect(await ids(name)).toEqual([])
+    })
+
+    test('answers reads of the engine at once, also where there is one connection', async () => {
+      let engine: Engine | null = null
+      const looks = workflow(fresh('looks'), async (wf) => {
+        const { id } = wf.run
+        await wf.do('first', () => 1)
+        return wf.transaction('look', async (tx) => {
+          await tx.query('select 1')
+          const info = await engine?.get(id)
+          const { items } = (await engine?.history(id)) ?? { items: [] }
+          const listed = await engine?.list({ text: id })
+          const { reason } = (await engine?.explain(id)) ?? {}
+          const kinds = items.map(({ kind }) => kind)
+          return { status: info?.status, kinds, listed: listed?.items.length, reason }
+        })
+      })
+      engine = await world.open([looks])
+      const outcome = await engine.run(looks)
+      expect(outcome).toMatchObject({
+        status: 'completed',
+        output: {
+          status: 'running',
+          kinds: ['run.created', 'step.completed'],
+          listed: 1,
+          reason: 'running',
+        },
+      })
     })
 
     test('refuses engine.start, signal and cancel inside with INSIDE_TRANSACTION', async () => {

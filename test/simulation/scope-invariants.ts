@@ -1,7 +1,10 @@
 // What must be true of scopes, races, loops and undo.
 
+import { isDeepStrictEqual } from 'node:util'
+import { readScript, type Script } from '../../src/kernel/replay.js'
 import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
+import { neededOf } from '../../src/store/memory-run.js'
 import { insideOf, isUndo, openUndos, withoutForgotten } from './fold.js'
 import type { Dispatch } from './programs.js'
 import type { World } from './world.js'
@@ -18,11 +21,32 @@ export function checkScopes(world: World, row: MemoryRun, from: number, fail: Fa
     if (entry.kind.startsWith('undo.')) undone(row, entry, fail)
     insideWhatIsOver(row, entry, fail)
   }
+  if (row.journal.length > from) saysTheSame(row, fail)
   const isAtRest = row.owner === null && !isFinal(row.status)
   const open = openUndos(row.journal)
   if (isAtRest && row.undoOpen !== open.length) {
     fail('undo', `${row.uid} says ${row.undoOpen} undos are open, its journal ${open.join(', ')}`)
   }
+}
+
+/** What is left out when a run is loaded changes nothing of what its history says. */
+function saysTheSame(row: MemoryRun, fail: Fail): void {
+  const loaded = neededOf(row)
+  if (loaded.length === row.journal.length) return
+  const [all, some] = [row.journal, loaded].map(readScript)
+  // Loops inside rounds that are behind are not asked for again.
+  const said = ({ rounds, ...script }: Script) => ({ ...script, rounds: outermost(rounds) })
+  if (all && some && !isDeepStrictEqual(said(all), said(some)))
+    fail('load', `${row.uid} loaded with ${loaded.length} of ${row.journal.length} entries differs`)
+}
+
+function outermost(rounds: Script['rounds']): Script['rounds'] {
+  const isBehind = (key: string): boolean =>
+    [...rounds].some(([loop, last]) => {
+      const [, number] = key.startsWith(`${loop}@`) ? key.slice(loop.length).split(/[@/]/) : []
+      return Number(number) <= last
+    })
+  return new Map([...rounds].filter(([key]) => !isBehind(key)))
 }
 
 function scopeEnded(world: World, row: MemoryRun, entry: Entry, fail: Fail): void {
