@@ -1,11 +1,12 @@
 // How questions and answers are written down, and how an answer that is written down reaches the body. Pure.
 
-import { errorRecord } from '../model/error-record.js'
-import type { MessageId } from '../model/ids.js'
+import { encodeError, errorRecord } from '../model/error-record.js'
+import { scopeEnded } from '../model/errors.js'
+import { type MessageId, shownName } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
-import { type Ask, INLINE, type RecordAsk, type StepAsk, type WaitAsk } from './asks.js'
+import { type Ask, type Doing, INLINE, type RecordAsk, type StepAsk, type WaitAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Outcome } from './look.js'
 import type { Clock, Random } from './ports.js'
@@ -55,15 +56,20 @@ export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {
   return { kind, name: ask.name, occurrence: ask.occurrence, attempt, at, meta, payload }
 }
 
+interface StepOwner {
+  readonly run: { readonly id: string }
+  readonly deps: { readonly ports: { readonly clock: Clock; readonly random: Random } }
+}
+
 /** What an attempt's end means for its step: an outcome, another attempt later, or (null) the same again. */
 export function stepOutcome(
   ask: StepAsk,
   attempt: AttemptTimes,
   end: AttemptEnd,
   at: Instant,
-  deps: { readonly ports: { readonly clock: Clock; readonly random: Random } },
+  { run, deps }: StepOwner,
 ): Outcome | null {
-  if (end.kind === 'again') return null
+  if (end.kind === 'again') return ask.leaving ? leftOutcome(ask, run.id) : null
   const startedAgo = Math.round(deps.ports.clock.monotonic() - attempt.startedAt)
   const askedAgo = Math.max(startedAgo, Math.round(at - ask.askedAt))
   const { number } = attempt
@@ -83,7 +89,7 @@ export function stepOutcome(
   const decision = decideRetry(ask.order.retry, {
     attempt: number,
     errorName: errorRecord(payload).name,
-    fatal: failure.fatal || ask.manual,
+    fatal: failure.fatal || ask.manual || ask.leaving !== null,
     retryAfterMs: failure.retryAfterMs,
     now: at,
     random: deps.ports.random.fraction(),
@@ -93,6 +99,22 @@ export function stepOutcome(
   const meta: EntryMeta = { ...of, ...retry }
   const kind = ask.undoes ? 'undo.failed' : 'step.failed'
   return { ask, kind, attempt: number, payload, meta, final }
+}
+
+/** What will not be executed any more, because its scope has ended, has failed. */
+export function leftOutcome(ask: Doing, runId: string): Outcome {
+  const { scope, attempts, target } = ask
+  const error = scopeEnded(shownName(scope.name, scope.occurrence), runId)
+  const payload = encodeError(error, 'a step')
+  const base = { ask, attempt: attempts + 1, payload, final: true }
+  if (ask.kind === 'child') return { ...base, kind: 'child.ended', meta: { status: 'cancelled' } }
+  return { ...base, kind: 'step.failed', meta: isInline(ask) ? null : { target } }
+}
+
+/** Not the last attempt, but its scope has ended: then it was. */
+export function asLast(outcome: Outcome): Outcome {
+  const { retryAt: _, ...meta } = outcome.meta ?? {}
+  return outcome.final ? outcome : { ...outcome, meta, final: true }
 }
 
 /** An undo is told from a step by its kind. */
@@ -128,6 +150,7 @@ export function answerAsk(ask: Ask, entry: NewEntry): void {
       return entry.meta?.status === 'failed' ? ask.fail(new Failure(payload)) : ask.answer(payload)
     }
     default: {
+      if (ask.leaving) return ask.leaving()
       if (isSuccess(entry) || entry.kind === 'undo.completed') return ask.answer(payload)
       const question = { name: ask.name, occurrence: ask.occurrence }
       return ask.fail(new Failure(payload, { question }))

@@ -16,6 +16,8 @@ export interface Running {
   abort(reason: Error): void
   /** It has asked for a transaction. */
   readonly hasTransaction: boolean
+  /** Raises its AbortSignal, and gives it `graceMs` to end in: then it has failed. An open transaction is rolled back. */
+  leave(reason: Error, graceMs: number): void
   /** Takes away its right to write. */
   giveUp(reason: Error): void
 }
@@ -54,6 +56,8 @@ export interface StepAsk extends AskBase {
   attempts: number
   retryAt: Instant | null
   manual: boolean
+  /** Its scope has ended and waits for its end, which the body does not hear: it could be undone. */
+  leaving: (() => void) | null
   running: Running | null
   /** When the attempt under way began. */
   startedAt: Instant
@@ -83,6 +87,8 @@ export interface ChildAsk extends AskBase {
   attempts: number
   retryAt: Instant | null
   manual: boolean
+  /** As of a step. */
+  leaving: (() => void) | null
   uid: Uid | null
 }
 
@@ -95,6 +101,9 @@ export interface RecordAsk extends AskBase {
   readonly answer: (value: unknown) => void
 }
 
+/** What has an effect that can be undone. */
+export type Doing = StepAsk | ChildAsk
+
 export type Ask = StepAsk | TimerAsk | WaitAsk | ChildAsk | RecordAsk
 
 /** When this question needs a look, if nothing else happens. */
@@ -104,9 +113,9 @@ export function dueOf(ask: Ask): Instant | null {
     case 'wait':
       return ask.dueAt
     case 'step':
-      return ask.running ? null : ask.retryAt
+      return ask.running || ask.leaving ? null : ask.retryAt
     case 'child':
-      return ask.retryAt
+      return ask.leaving ? null : ask.retryAt
     case 'record':
       return null
   }

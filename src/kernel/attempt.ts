@@ -89,6 +89,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   /** From the moment it asks for one. */
   hasTransaction = false
   private over = false
+  private isLeaving = false
   private conflict = false
 
   constructor(run: RunFacts, ask: StepAsk, deps: AttemptDeps, owner: AttemptOwner) {
@@ -127,6 +128,15 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   abort(reason: Error): void {
     this.abortReason ??= reason
     this.controller?.abort(this.abortReason)
+  }
+
+  leave(reason: Error, graceMs: number): void {
+    if (this.over || this.isLeaving) return
+    this.isLeaving = true
+    this.abort(reason)
+    if (this.hasTransaction) return this.expire(reason)
+    this.offTimer?.()
+    this.offTimer = this.deps.clock.after(graceMs, () => this.expire(reason))
   }
 
   /** Takes away the right to write: whatever the code does now is not recorded. */
@@ -206,8 +216,11 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   private timeOut(ms: number): void {
+    this.expire(stepTimedOut(shownName(this.ask.name, this.ask.occurrence), ms, this.run.id))
+  }
+
+  private expire(error: Error): void {
     if (this.over) return
-    const error = stepTimedOut(shownName(this.ask.name, this.ask.occurrence), ms, this.run.id)
     this.abort(error)
     this.finish()
     void this.rollback().then(() =>

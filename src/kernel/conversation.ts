@@ -50,7 +50,7 @@ export interface Answerer {
   withdrawn(scopes: readonly Withdrawn[], live: boolean): void
   /** The question that a recorded answer belongs to. */
   answeredBefore(entry: Entry): Ask | null
-  /** Every recorded answer has been given: open records are made now. */
+  /** Every recorded answer has been given: open records are made now, and what was leaving has ended. */
   historyIsOver(): void
   /** The body is quiet and its history is behind it: these are its new questions. */
   quiet(asked: readonly Ask[], over: readonly Withdrawn[]): void
@@ -182,15 +182,18 @@ export class Conversation {
     if (!this.frame.active) return this.frame.spokeWhileParked(ask.name)
     if (this.frame.deaf) return
     ask.afterSeq = this.lastSeq
+    this.undos.begins(ask)
     this.asked.push(ask)
     this.settle()
   }
 
-  withdraw(scope: Scope, isExpected: boolean): void {
-    if (this.frame.deaf) return
+  withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown> {
+    if (this.frame.deaf) return new Promise<never>(() => {})
+    const left = this.undos.leave(scope, kept)
     scope.end(scopeEnded(shownName(scope.name, scope.occurrence), this.run.id))
     this.over.push({ scope, isExpected })
     this.settle()
+    return left
   }
 
   lastRound(key: string): number {
@@ -255,10 +258,10 @@ export class Conversation {
         )
       case 'live':
         this.frame.recalled(step.recalled)
-        this.frame.historyIsOver()
         // What the journal says, not the body: it may have ended a round since.
         this.undos.stored(this.history.script.undoable.length)
         if (this.history.script.stopping) return this.stopAgain(this.history.script.stopping)
+        this.frame.historyIsOver()
         return this.goLive(step.fresh)
       case 'answer': {
         this.frame.recalled(step.recalled)

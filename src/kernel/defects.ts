@@ -40,6 +40,8 @@ export type Defect =
   | 'undo-before-children'
   /** What the losers of a race have done stays done. */
   | 'loser-not-undone'
+  /** A scope that fails does not wait for what runs in it, and does not undo it. */
+  | 'scope-without-leaving'
   /** The row does not know how much there is to undo. */
   | 'undo-open-not-stored'
 

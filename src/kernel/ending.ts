@@ -164,8 +164,9 @@ export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const { undos } = frame.body
   const isForced = end.kind === 'stopped' && end.cause.kind === 'cancel' && end.cause.force
   const { script } = frame.body.history
+  // Of a body that was not driven the journal tells; ended by crashes, what is open can be retried.
   const open = frame.body.begun ? undos.openNames : script.undoable
-  const someDone = frame.body.begun ? undos.someDone : script.undone
+  const someDone = frame.body.begun ? undos.someDone : script.undone && open.length === 0
   const skipped = isForced ? open : []
   const isWithout = !someDone && skipped.length === 0
   if (fact.status === 'completed' || fact.status === null || isWithout) return fact

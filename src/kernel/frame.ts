@@ -31,9 +31,9 @@ import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
 import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
-import { closeTransaction, rollBack } from './transaction.js'
+import { closeTransaction, hasTransaction, rollBack } from './transaction.js'
 import { isKeepable, limitOf, refuseAll, refuseTriggers } from './triggers.js'
-import { withdraw } from './withdraw.js'
+import { leaveBehind, withdraw } from './withdraw.js'
 
 export class Frame implements Answerer, HeldRun, Stoppable {
   readonly deps: HolderDeps
@@ -146,6 +146,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   historyIsOver(): void {
+    leaveBehind(this)
     for (const ask of this.questions.all())
       if (ask.kind === 'record') this.ready.push(recordOutcome(ask))
   }
@@ -245,7 +246,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   stepEnded(ask: StepAsk, attempt: AttemptTimes, end: AttemptEnd): void {
     ask.running = null
     this.deps.ports.fault('step.finished')
-    const outcome = stepOutcome(ask, attempt, end, this.clock(), this.deps)
+    const outcome = stepOutcome(ask, attempt, end, this.clock(), this)
     if (outcome) this.ready.push(outcome)
     this.pump()
   }
@@ -329,14 +330,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   takeDelta(): TurnDelta | null {
     if (!this.active || this.body.settling || this.inFlight || this.closing) return null
     // It would wait for a transaction whose closing waits for its answer.
-    if (this.deps.isSingle && this.hasTransaction()) return null
+    if (this.deps.isSingle && hasTransaction(this)) return null
     const next = nextOf(this, this.end)
     if (next.kind === 'go' && !this.out.waiting) return null
     return this.send(next)
-  }
-
-  private hasTransaction(): boolean {
-    return this.questions.inTransaction() || this.ready.some(({ transaction }) => transaction)
   }
 
   /** Everything that is decided goes out as one delta. */

@@ -106,7 +106,7 @@ function childEnded(ask: ChildAsk, message: Message, now: Instant): Outcome {
   const undoable = status === 'completed' && ask.order.undo ? { undoable: true } : {}
   const meta: EntryMeta = { no, status, ...(ask.uid ? { uid: ask.uid } : {}), ...undoable }
   const base = { ask, kind: 'child.ended' as const, attempt, payload, message }
-  if (status === 'failed' && !ask.manual) {
+  if (status === 'failed' && !ask.manual && !ask.leaving) {
     const errorName = payload === null ? '' : errorRecord(payload).name
     const fatal = payload !== null && isFatalRecord(payload)
     const retryAfterMs = message.meta?.retryAfterMs ?? null

@@ -152,6 +152,6 @@ function isMeant(ask: StepAsk, which: Which): boolean {
 /** Neither under way nor waiting for its retry. */
 export function isNext(ask: Ask, now: Instant): ask is StepAsk | ChildAsk {
   if (ask.kind !== 'step' && ask.kind !== 'child') return false
-  if (ask.kind === 'step' ? ask.running : ask.uid) return false
+  if (ask.leaving || (ask.kind === 'step' ? ask.running : ask.uid)) return false
   return ask.retryAt === null || ask.retryAt <= now
 }

@@ -18,8 +18,10 @@ export interface ScopeTurn extends Turn {
   readonly undos: Undos
   open(name: string): Scope
   inside(scope: Scope): Turn
-  /** `isExpected`: nobody needs to be warned of what it left open. */
-  withdraw(scope: Scope, isExpected: boolean): void
+  /** It has ended well: what it left open is given up, and that is warned of. */
+  withdraw(scope: Scope): void
+  /** It has not, or only the branch `kept` of it: what could be undone may end, and has ended then. */
+  leave(scope: Scope, kept: Scope | null): Promise<void>
   /** Settles as the scope did, once that is written down. */
   scopeEnded(scope: Scope, end: End<Stored>): Promise<Stored>
   /** The number of the last answer given. */
@@ -53,8 +55,8 @@ export async function runScope(
   const scope = turn.open(name)
   const inner = turn.inside(scope)
   const end = await endOf(until === null ? body(inner) : limited(inner, scope, until, body))
-  turn.withdraw(scope, 'failure' in end)
-  if ('failure' in end) await undo(turn, turn.undos.open(scope), end.failure)
+  if ('failure' in end) await undone(turn, scope, end.failure)
+  else turn.withdraw(scope)
   return ended(turn, scope, end)
 }
 
@@ -69,11 +71,9 @@ export async function runRace(
     return { key, branch, end: await endOf(body(turn.inside(branch))) }
   })
   const { key, branch, end } = await Promise.race(racing)
-  turn.withdraw(scope, true)
   const failure = 'failure' in end ? end.failure : null
   // What the losers have done is undone; of a race that failed, everything.
-  const undoables = turn.undos.open(scope, failure ? undefined : branch)
-  if (failure || !turn.undos.isForgetful) await undo(turn, undoables, failure)
+  await undone(turn, scope, failure, failure ? null : branch)
   return { winner: key, value: await ended(turn, scope, end) }
 }
 
@@ -100,11 +100,11 @@ export async function runLoop(
     const named = `${key}@${number}`
     const inside = new Scope(scope, { name: named, occurrence: 1, path: `${named}/` })
     const end = await endOf(round(turn.inside(inside), state))
-    turn.withdraw(inside, 'failure' in end)
     if ('failure' in end) {
-      await undo(turn, turn.undos.open(inside), end.failure)
+      await undone(turn, inside, end.failure)
       return ended(turn, scope, end)
     }
+    turn.withdraw(inside)
     const { done, value } = end.value
     const left = await turn.roundEnded({ scope: inside, sinceSeq, value, isDone: done })
     if (done) return left
@@ -120,6 +120,17 @@ async function ended(turn: ScopeTurn, scope: Scope, end: End<Stored>): Promise<S
     const question = 'failure' in end ? end.failure.question : null
     throw error instanceof Failure && question ? new Failure(error.error, { question }) : error
   }
+}
+
+/** Nothing of a scope is left: what ran in it has ended, and all of it but `kept` is undone. */
+async function undone(
+  turn: ScopeTurn,
+  scope: Scope,
+  cause: Failure | null,
+  kept: Scope | null = null,
+): Promise<void> {
+  await turn.leave(scope, kept)
+  if (cause || !turn.undos.isForgetful) await undo(turn, turn.undos.open(scope, kept), cause)
 }
 
 /** Newest first, each as a step. One that fails for good ends the run: nobody may take what is left for undone. */

@@ -233,6 +233,7 @@ export class Stopping {
       attempts: 0,
       retryAt: null,
       manual: false,
+      leaving: null,
       running: null,
       startedAt: 0,
       undoes: undoable,
@@ -273,7 +274,11 @@ export function stoppingOf(frame: Stoppable): Stopping | null {
 export function refusedEnd(frame: HeldRun, stopping: Stopping | null, failure: Failure): End {
   const { undos } = frame.body
   const { next } = undos
-  if (undos.unsay() === 0) return { kind: 'failed', failure }
+  // What stops it from outside is stored, and comes first: it is not that which was refused.
+  const { cause: stop } = stopping ?? {}
+  const isOutside = stop?.kind === 'deadline' || (stop?.kind === 'cancel' && !stop.inside)
+  if (undos.unsay() === 0)
+    return stop && isOutside ? { kind: 'stopped', cause: stop } : { kind: 'failed', failure }
   if (!stopping?.isStored) return { kind: 'anew', failure }
   // It would be refused again.
   const cause = stopping.cause.kind === 'failed' ? stopping.cause.failure : null

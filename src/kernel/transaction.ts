@@ -34,6 +34,14 @@ export function closeTransaction(
   )
 }
 
+/** A step has one open, or is about to close it. */
+export function hasTransaction({
+  questions,
+  ready,
+}: HeldRun & { readonly ready: readonly Outcome[] }): boolean {
+  return questions.inTransaction() || ready.some(({ transaction }) => transaction)
+}
+
 /** A connection that is gone has taken its transaction with it. */
 export function rollBack(transaction: StepTransaction): void {
   transaction.rollback().catch(() => {})
@@ -75,7 +83,12 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
 function again(closing: Closing): void {
   if (!closing.frame.active) return
   takeBack(closing)
-  closing.frame.pump()
+  const { frame, outcome } = closing
+  const { ask, attempt: number } = outcome
+  // Its scope has ended: it does not run again, and that is its end.
+  const times = { number, startedAt: frame.deps.ports.clock.monotonic() }
+  if (ask.kind === 'step' && ask.leaving) frame.stepEnded(ask, times, { kind: 'again' })
+  else frame.pump()
 }
 
 /** The outcome was not stored: neither is the question, if it was to stand in the outcome alone. */

@@ -46,8 +46,8 @@ export interface Asked {
   mark(id: string): boolean
   show(state: Stored): void
   stopFromInside(reason: string): void
-  /** Nothing of this scope is wanted any more. */
-  withdraw(scope: Scope, isExpected: boolean): void
+  /** Nothing of this scope is wanted any more. Settles when what could be undone has ended, but for what is in `kept`. */
+  withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown>
   /** The last round of a loop that has ended in the history; 0: none. */
   lastRound(key: string): number
   /** The number of the last answer given. */
@@ -169,8 +169,12 @@ class TurnInside implements ScopeTurn {
     return new TurnInside(this.frame, scope)
   }
 
-  withdraw(scope: Scope, isExpected: boolean): void {
-    if (!scope.isOver) this.frame.withdraw(scope, isExpected)
+  withdraw(scope: Scope): void {
+    if (!scope.isOver) void this.frame.withdraw(scope, false, scope)
+  }
+
+  async leave(scope: Scope, kept: Scope | null): Promise<void> {
+    if (!scope.isOver) await this.frame.withdraw(scope, true, kept)
   }
 
   scopeEnded(
@@ -258,7 +262,7 @@ function newAsk(
     case 'step': {
       const { order } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'step', scope, name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, running: null, startedAt: 0, undoes: question.undoes ?? null }
+      return { kind: 'step', scope, name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, leaving: null, running: null, startedAt: 0, undoes: question.undoes ?? null }
     }
     case 'timer': {
       const dueAt = instantOf(question.due, askedAt)
@@ -274,7 +278,7 @@ function newAsk(
     case 'child': {
       const { order } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'child', scope, name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, uid: null }
+      return { kind: 'child', scope, name, occurrence, target: order.definition, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, leaving: null, uid: null }
     }
     case 'record': {
       const { effect, as = 'record', meta = null } = question

@@ -5,7 +5,7 @@ import { undoFailed } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { type Attempt, type Effect, Failure, type StepOrder } from '../model/program.js'
 import type { NewEntry, RetryPolicy, Stored } from '../model/run.js'
-import type { Ask, Undoable } from './asks.js'
+import type { Ask, Doing, Undoable } from './asks.js'
 import type { Defects } from './defects.js'
 import type { Scoped } from './scope.js'
 
@@ -23,6 +23,8 @@ export const undoName = (name: string, occurrence: number): string =>
 
 export class Undos {
   private all: Undoable[] = []
+  /** Asked for and not answered: when it has ended there may be one more to undo. */
+  private readonly begun = new Set<Doing>()
   private readonly defects: Defects
   /** How many the row says are open. */
   private told = 0
@@ -33,9 +35,31 @@ export class Undos {
     this.defects = defects
   }
 
+  begins(ask: Ask): void {
+    if ((ask.kind === 'step' || ask.kind === 'child') && ask.order.undo) this.begun.add(ask)
+  }
+
+  /**
+   * A scope ends. What has begun in it and could be undone gets its last answer first, whatever it is, so that a replay waits
+   * for the same; what is in `kept` is given up instead.
+   */
+  leave(scope: { contains(scope: Scoped): boolean }, kept: typeof scope | null): Promise<unknown> {
+    const left: Promise<void>[] = []
+    for (const ask of [...this.begun]) {
+      if (!scope.contains(ask.scope)) continue
+      // Whoever waited for it until now is inside what ends: nobody waits for that.
+      ask.leaving = null
+      if (kept?.contains(ask.scope) || this.defects.has('scope-without-leaving'))
+        this.begun.delete(ask)
+      else left.push(new Promise((resolve) => (ask.leaving = resolve)))
+    }
+    return Promise.all(left)
+  }
+
   /** An answer is there: something can be undone from now on, or has been undone. */
   note(ask: Ask, entry: NewEntry): void {
     if (ask.kind !== 'step' && ask.kind !== 'child') return
+    this.begun.delete(ask)
     if (ask.kind === 'step' && ask.undoes && entry.kind === 'undo.completed') {
       ask.undoes.isDone = true
     } else if (ask.order.undo && isSuccess(entry) && !entry.meta?.inherited)
@@ -43,7 +67,10 @@ export class Undos {
   }
 
   /** Those inside `scope` that are not inside `except`, newest first. */
-  open(scope: { contains(scope: Scoped): boolean }, except?: typeof scope): readonly Undoable[] {
+  open(
+    scope: { contains(scope: Scoped): boolean },
+    except: typeof scope | null,
+  ): readonly Undoable[] {
     const open = this.all.filter(
       (one) => !one.isDone && scope.contains(one.scope) && !except?.contains(one.scope),
     )

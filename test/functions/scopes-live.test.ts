@@ -1,7 +1,7 @@
 // Scopes, races, loops and undo. Each on a frame that stays in memory, and replayed from the journal at every wait.
 
 import { describe, expect, test } from 'vitest'
-import { PerdureError, task, typed, workflow } from '../../src/index.js'
+import { PerdureError, task, typed, type Wf, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { eventually, fresh, worldOn } from '../support/world.js'
 
@@ -256,6 +256,121 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
         ])
       },
     )
+
+    test.each(['fails', 'is late', 'loses a race'] as const)(
+      'a step with an undo that runs when its scope %s may end, is recorded, and is undone before anybody hears of it',
+      async (how) => {
+        const did: string[] = []
+        let isRunning = false
+        const late = (wf: Wf) =>
+          wf.do(
+            'slow',
+            async (step) => {
+              isRunning = true
+              await new Promise((resolve) => step.signal.addEventListener('abort', resolve))
+              await new Promise((resolve) => setTimeout(resolve, 30))
+              did.push('slow')
+              return 'late'
+            },
+            { undo: (value) => did.push(`undo ${value}`) },
+          )
+        const fails = async (wf: Wf) => {
+          await wf.waitFor('go')
+          throw new Refused('no')
+        }
+        const saga = workflow(fresh('saga'), async (wf) => {
+          if (how === 'loses a race')
+            await wf.race('both', { late, quick: (wf) => wf.waitFor('go') })
+          else if (how === 'is late') await wf.scope('both', late, { timeout: 500 }).catch(() => {})
+          else await wf.scope('both', (wf) => Promise.all([late(wf), fails(wf)])).catch(() => {})
+          await wf.do('after', () => did.push('after'))
+          await wf.sleep('more', 5)
+          return 'end'
+        })
+        const engine = await world.open([saga], more)
+        const run = await engine.start(saga)
+        await eventually(() => isRunning).toBe(true)
+        if (how !== 'is late') await run.signal('go')
+        expect(await run.result()).toBe('end')
+        expect(did).toEqual(['slow', 'undo late', 'after'])
+        const { items } = await engine.history(run.id, { limit: 100 })
+        const told = items.filter(({ kind }) => /step.completed|undo|scope.ended/.test(kind))
+        const slow = how === 'loses a race' ? 'both/late/slow' : 'both/slow'
+        expect(told.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+          `step.completed ${slow}`,
+          `undo.completed undo:${slow}`,
+          'scope.ended both',
+          'step.completed after',
+        ])
+      },
+    )
+
+    test('a step whose scope has failed is not tried again, and one that waits for that has failed', async () => {
+      const calls: string[] = []
+      const saga = workflow(fresh('saga'), async (wf) => {
+        const undo = () => calls.push('undo')
+        await wf
+          .scope(
+            'both',
+            async (wf) => {
+              const running = wf.do(
+                'running',
+                async (step) => {
+                  calls.push('running')
+                  await new Promise((resolve) => step.signal.addEventListener('abort', resolve))
+                  throw new Refused('told to stop')
+                },
+                { undo, retries: 5, retryDelay: 1 },
+              )
+              const waiting = wf.do(
+                'waiting',
+                () => {
+                  calls.push('waiting')
+                  throw new Refused('not yet')
+                },
+                { undo, retries: 5, retryDelay: '1h' },
+              )
+              await Promise.all([running, waiting])
+              throw new Refused('no')
+            },
+            { timeout: 500 },
+          )
+          .catch(() => {})
+        await wf.sleep('more', 5)
+        return 'end'
+      })
+      const engine = await world.open([saga], more)
+      const run = await engine.start(saga)
+      expect(await run.result()).toBe('end')
+      expect(calls.sort()).toEqual(['running', 'waiting'])
+      const { items } = await engine.history(run.id, { limit: 100 })
+      expect(items.filter(({ kind }) => kind === 'step.failed')).toHaveLength(3)
+    })
+
+    test('a child with an undo has ended before the scope around it is undone', async () => {
+      const did: string[] = []
+      const child = workflow(fresh('child'), async (wf) => {
+        await wf.do('in child', () => 1, { undo: () => did.push('undo in child') })
+        await wf.waitFor('never')
+      })
+      const parent = workflow(fresh('parent'), async (wf) => {
+        await wf
+          .scope(
+            'both',
+            async (wf) => {
+              await wf.do('before', () => 1, { undo: () => did.push('undo before') })
+              await wf.do('child', child, undefined, { undo: () => did.push('undo child') })
+            },
+            { timeout: 400 },
+          )
+          .catch(() => did.push('caught'))
+        await wf.sleep('more', 5)
+      })
+      const engine = await world.open([parent, child], more)
+      expect((await engine.run(parent)).status).toBe('completed')
+      const once = did.filter((line, i) => did.indexOf(line) === i)
+      expect(once).toEqual(['undo in child', 'undo before', 'caught'])
+    })
 
     test('wf.signal inside a scope aborts when the scope ends, and when the run is cancelled', async () => {
       const aborted: string[] = []

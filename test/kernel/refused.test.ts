@@ -43,6 +43,28 @@ test('a run whose undo is refused fails with UNDO_FAILED, and says that it is op
   expect(bench.memory.find(to.workspace, to.id)?.undoOpen).toBe(1)
 })
 
+test('a run that is cancelled stays so if its last step gives back what cannot be stored', async () => {
+  const bench = new Bench()
+  const kernel = await bench.open('one', (turn) =>
+    turn.step('charge', {
+      label: 'inline',
+      retry: NO_RETRY,
+      timeoutMs: null,
+      execute: (attempt) =>
+        new Promise((resolve) => {
+          attempt.signal.addEventListener('abort', () => resolve({ value: UNSTORABLE }))
+        }),
+    }),
+  )
+  await kernel.start(start)
+  await bench.pass(10)
+  await kernel.cancel(to, 'no longer wanted', null)
+  await bench.pass(1_000)
+  await bench.pass(1_000)
+  expect(bench.memory.find(to.workspace, to.id)?.status).toBe('cancelled')
+  await kernel.close()
+})
+
 type Step = (name: string, gives?: { value?: string; undo?: string }) => Promise<string>
 
 async function run(body: (turn: Turn, step: Step) => Promise<string>) {

@@ -5,13 +5,14 @@ import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import { isAnswer, keyOf } from './fold.js'
 import { checkOthers } from './others-invariants.js'
-import { checkUndone } from './scope-invariants.js'
+import { checkRecorded, checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
 
 export function checkEnd(world: World, clients: Clients): void {
   const fail = (number: number | string, message: string): void =>
     world.scheduler.fail(`invariant ${number}`, message)
   checkEffects(world, fail)
+  checkRecorded(world, fail)
   checkAcknowledged(world, clients, fail)
   checkOthers(world, clients, fail)
   for (const row of world.memory.runs.values()) {

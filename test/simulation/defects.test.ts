@@ -30,6 +30,7 @@ const DEFECTS: Readonly<Record<Defect, true>> = {
   'undo-before-children': true,
   'loser-not-undone': true,
   'undo-open-not-stored': true,
+  'scope-without-leaving': true,
 }
 const MEMORY_DEFECTS: Readonly<Record<MemoryDefect, true>> = {
   'fence-without-epoch': true,

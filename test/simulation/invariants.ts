@@ -220,7 +220,9 @@ export class Watch {
     const used = new Set<number>()
     for (const { kind, meta } of journal) {
       if (kind !== 'message.taken' && kind !== 'child.ended') continue
-      const no = meta?.no ?? 0
+      // A child that was not started any more.
+      if (meta?.no === undefined) continue
+      const { no } = meta
       if (used.has(no)) this.fail(15, `message ${no} of ${uid} was delivered twice`)
       used.add(no)
       if (messages[no - 1]?.takenSeq === null) this.fail(7, `message ${no} of ${uid} is not taken`)

@@ -4,6 +4,7 @@
 import { type RunId, shownName } from '../../src/model/ids.js'
 import {
   type Attempt,
+  type ChildOrder,
   Failure,
   type Heard,
   type Program,
@@ -48,6 +49,7 @@ export type Op =
       readonly input: string
       readonly retries: number
       readonly poison: boolean
+      readonly undo?: StepSpec['undo']
     }
   | { readonly op: 'all' | 'race'; readonly branches: readonly (readonly Op[])[] }
   | {
@@ -159,7 +161,9 @@ function makeChild(rng: Rng, name: string, depth: number, taste: Taste): Op {
     definition === 'task'
       ? JSON.stringify(makeStep(rng, 'run', taste))
       : JSON.stringify(makeOps(rng, depth - 1, taste))
-  return { op: 'child', name, definition, input, retries, poison }
+  // Without a roll of its own: every other world stays what it was.
+  const undo = taste.scopes && input.length % 2 === 0 ? { undo: { ms: 5, fails: 0 } } : {}
+  return { op: 'child', name, definition, input, retries, poison, ...undo }
 }
 
 function makeStep(rng: Rng, name: string, taste: Taste): StepSpec {
@@ -212,6 +216,8 @@ export interface Stage {
   /** Takes so long; rejects when `signal` aborts. */
   work(ms: number, signal: AbortSignal | null): Promise<void>
   explode(): Promise<never>
+  /** It has had its effect, whoever hears of that. */
+  did(what: Dispatch): void
   /** Never the same twice. */
   fresh(): number
 }
@@ -415,14 +421,16 @@ class Body {
   }
 
   private child(op: Op & { op: 'child' }): Promise<string | null> {
-    const order = {
+    const retry = policyOf({ retries: op.retries, delayMs: 20, backoff: 'fixed' })
+    const order: ChildOrder = {
       definition: op.definition,
       version: null,
       input: op.poison ? `${op.input} ${POISON}` : op.input,
       order: null,
       isTask: op.definition === 'task',
-      retry: policyOf({ retries: op.retries, delayMs: 20, backoff: 'fixed' }),
+      retry,
       timeoutMs: null,
+      ...(op.undo ? { undo: (_, attempt) => this.undo(op, retry, attempt) } : {}),
     }
     return this.hear(op.name, this.turn.child(op.name, order))
   }
@@ -442,14 +450,21 @@ class Body {
         const names = { uid, name, occurrence, idempotencyKey }
         const what = { ...names, attempt: number, transaction, retry, told }
         const isOver = this.stage.dispatched(what, attempt.signal)
-        return this.execute(spec, attempt).finally(isOver)
+        const effect = await this.execute(spec, attempt).finally(isOver)
+        // A transaction has it when it is stored; what is past its time is not waited for.
+        if (spec.undo && !transaction && spec.timeoutMs === null) this.stage.did(what)
+        return effect
       },
       ...(spec.undo ? { undo: (_, attempt) => this.undo(spec, retry, attempt) } : {}),
     }
     return this.hear(spec.name, this.turn.step(spec.name, order))
   }
 
-  private async undo(spec: StepSpec, retry: RetryPolicy, attempt: Attempt) {
+  private async undo(
+    spec: { readonly undo?: StepSpec['undo'] },
+    retry: RetryPolicy,
+    attempt: Attempt,
+  ) {
     const { number, idempotencyKey } = attempt
     const { uid } = this.turn.run
     const [, occurrence = '', ...rest] = idempotencyKey.split('/')

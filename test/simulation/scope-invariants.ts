@@ -132,6 +132,29 @@ export function checkUndoOrder(world: World, row: MemoryRun, undo: Dispatch, fai
 
 const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)
 
+/** Where nothing goes wrong: what a step with an undo did in a scope that failed is recorded, and so it is undone. */
+export function checkRecorded(world: World, fail: Fail): void {
+  const { faults, closes, split } = world.options
+  const { busy, slow, hintsLost, hintsDoubled, ...harmful } = faults
+  if (closes > 0 || split || Object.values(harmful).some((often) => often > 0)) return
+  for (const { uid, name, occurrence } of world.done) {
+    const journal = world.memory.runs.get(uid as MemoryRun['uid'])?.journal ?? []
+    const isSame = (entry: Entry): boolean => entry.name === name && entry.occurrence === occurrence
+    const end = journal.find((entry) => isEndAround(entry, name))
+    if (!end || journal.some((entry) => entry.kind === 'step.completed' && isSame(entry))) continue
+    const winner = winnerOf(end)
+    const isLost = winner !== null && !name.startsWith(`${insideOf(end)}${winner}/`)
+    if (isLost || end.meta?.status === 'failed')
+      fail('undo', `${name} of ${uid} was done in "${insideOf(end)}" and is not recorded`)
+  }
+}
+
+/** The innermost scope ends first. */
+function isEndAround(entry: Entry, name: string): boolean {
+  const isEnd = entry.kind === 'scope.ended' || entry.kind === 'round.ended'
+  return isEnd && (name.startsWith(insideOf(entry)) || isUndoIn(entry, `undo:${name}`))
+}
+
 /** When a run is over: all of it undone, or nothing but failed scopes and losers of races. */
 export function checkUndone(row: MemoryRun, fail: Fail): void {
   const { journal, uid } = row

@@ -73,6 +73,8 @@ export class World implements Witness {
   readonly counters: Counters = newCounters()
   readonly batches = newBatches()
   readonly executions: Execution[] = []
+  /** Steps with an undo whose code has come to its end. */
+  readonly done: Dispatch[] = []
   readonly running = new Set<Running>()
   readonly processes: Process[] = []
   /** Entries that some listener has heard, as `uid:seq`. */
@@ -293,6 +295,9 @@ export class World implements Witness {
         if (this.explosions > 12) return Promise.reject(new Error('a bomb that was defused'))
         this.crash(process)
         return new Promise(() => {})
+      },
+      did: (what) => {
+        if (life.alive) this.done.push(what)
       },
       fresh: () => {
         this.freshest += 1

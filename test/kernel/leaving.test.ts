@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { StepOrder } from '../../src/model/program.js'
+import { NO_RETRY } from '../../src/model/retry.js'
+import { Bench, start, to } from './bench.js'
+
+test('a step with an undo that does not obey when its scope is late is given up after five seconds', async () => {
+  const bench = new Bench()
+  let isAborted = false
+  const order: StepOrder = {
+    label: 'inline',
+    retry: NO_RETRY,
+    timeoutMs: null,
+    execute: (attempt) => {
+      attempt.signal.addEventListener('abort', () => {
+        isAborted = true
+      })
+      return new Promise(() => {})
+    },
+    undo: async () => ({ value: '' }),
+  }
+  const kernel = await bench.open('one', async (turn) => {
+    await turn
+      .scope('pay', { until: { afterMs: 1_000 } }, (inner) => inner.step('charge', order))
+      .catch(() => {})
+    return '"end"'
+  })
+  await kernel.start(start)
+  await bench.pass(1_000)
+  await bench.pass(4_000)
+  const row = bench.memory.find(to.workspace, to.id)
+  expect([isAborted, row?.status]).toEqual([true, 'running'])
+  await bench.pass(1_000)
+  expect(row?.status).toBe('completed')
+  expect(row?.journal.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    'run.created ',
+    'timer.set pay/(timeout)',
+    'step.asked pay/charge',
+    'timer.fired pay/(timeout)',
+    'step.failed pay/charge',
+    'scope.ended pay',
+    'run.completed ',
+  ])
+  await kernel.close()
+})
