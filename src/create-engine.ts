@@ -55,6 +55,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     valueBytesMax: settings.valueBytesMax,
     definitions: settings.definitions,
     errors: settings.errors,
+    events: settings.events,
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
@@ -75,7 +76,8 @@ function programsOf(settings: Settings, log: Log): readonly Program[] {
   const { definitions, valueBytesMax, tx } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
-  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find }
+  const { events } = settings
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

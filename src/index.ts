@@ -15,6 +15,7 @@ export type {
   OutputOf,
   PgClient,
   Register,
+  RemoteRun,
   RetryOptions,
   RetryPolicy,
   RunRef,
@@ -45,6 +46,7 @@ export type {
   RunInfo,
   StartOptions,
   StoredError,
+  TriggerOptions,
   WaitReason,
 } from './engine/types.js'
 // errors

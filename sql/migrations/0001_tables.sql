@@ -86,7 +86,7 @@ create table @schema@.journal (
 );
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
--- a taken message (taken_seq set, payload moved to the journal) still refuses its id a second time.
+-- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,

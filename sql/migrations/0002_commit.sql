@@ -11,9 +11,10 @@
 -- C4. Messages are numbered under the lock of the run's row, known ids change nothing.
 -- C5. Sending it again writes nothing twice: turns by their seq, starts by their id, messages by their id.
 --
--- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken; s_ starts (s_turn 0: a
+-- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
+-- t_waits, t_events: listen_v1, null if no turn has any.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -31,7 +32,8 @@ create function @schema@.commit_v1(
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
-  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text
+  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text,
+  t_waits text, t_events text
 ) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -165,9 +167,9 @@ begin
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-        update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
+        update messages m set taken_seq = case when k.no > 0 then t_seq[k.turn] + t_count[k.turn] else 0 end, payload = null
           from unnest(k_turn, k_no) k (turn, no)
-          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = abs(k.no);
         plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       end if;
     end if;
@@ -229,6 +231,10 @@ begin
     end if;
   end loop;
 
+  if t_waits is not null or t_events is not null then
+    perform listen_v1(t_uid, applied, t_waits, t_events, now_at);
+  end if;
+
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
   -- limit, which is for callers' signals only: a cancel and a child's result must not be lost.
   if mail_count > 0 then
@@ -255,7 +261,7 @@ begin
           when p.known is not null then 'known'
           when p.finished_at is not null then 'RUN_FINISHED'
           when p.copy > 1 then 'copy'
-          when p.turn = 0 and p.kind = 'signal' and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
+          when p.turn = 0 and p.kind in ('signal', 'trigger') and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
           else 'new' end as fate
         from placed p),
     numbered as (

@@ -12,7 +12,8 @@ select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $37::int[], $38::int[],
   $39::int[], $40::uuid[], $41::boolean[], $42::int[], $43::float8[], $44::float8[], $45::uuid[],
   $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text,
-  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text);
+  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text,
+  $64::text, $65::text);
 
 -- name: claim
 -- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.

@@ -9,6 +9,14 @@ select r.uid::text as uid, r.workspace, r.id, r.status, j.payload, j.meta
       where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
   cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j;
 
+-- name: called
+-- What became of triggers. $1 uids, $2 numbers. Those that wait in the mailbox of a run that goes on are left out.
+select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate
+  from unnest($1::uuid[], $2::int[]) t (uid, no)
+  left join lateral (select m.taken_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
+  where m.taken_seq is not null or g.goes is null;
+
 -- name: delivered
 -- These feed rows have reached the listeners. $1 ids.
 update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending;

@@ -30,6 +30,8 @@ export type Made =
       readonly fn: (input: never, step: Step) => unknown
     })
 
+export type EventSchemasGiven = Readonly<Record<string, Schema>> | null
+
 /** What a style needs of the engine around it, beside the turn. */
 export interface Surroundings {
   readonly log: Record<
@@ -41,6 +43,8 @@ export interface Surroundings {
   readonly throwRecorded: ThrowRecorded
   /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
   tx(client: PgClient): unknown
+  /** Schemas of events; null: none are declared, and every name is allowed. */
+  readonly events: EventSchemasGiven
   /** The definition of that name that this engine has. */
   find(name: string): Made | undefined
 }

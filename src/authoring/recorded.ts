@@ -58,6 +58,27 @@ function recordedError(failure: Failure, classes: ErrorClasses): Error {
   return error
 }
 
+/** A recorded error, as user code gets it. */
+export function recordedIn(payload: Stored, around: Reading): Error {
+  try {
+    return around.throwRecorded(new Failure(payload))
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** The same answer; its failure is thrown as another error, and is still the failure of its question. */
+export function failedAs(answer: Promise<unknown>, as: (cause: Error) => Error): Promise<unknown> {
+  const given = answer.catch((cause: Error) => {
+    const error = as(cause)
+    const failure = failures.get(cause)
+    if (failure) failures.set(error, failure)
+    throw error
+  })
+  given.catch(ignore)
+  return given
+}
+
 /** What a body rejects with: the very failure of the question whose error it let escape, or a new one. */
 export function failureOf(error: unknown, where: string): Failure {
   if (error instanceof Failure) return error

@@ -76,10 +76,14 @@ export type Args<I, O> = unknown extends I
 
 /**
  * Opt-in types for what workflows name by a text, and for `tx`. Augment once:
- * `declare module 'perdure' { interface Register { tasks: typeof tasks; tx: MyTx } }`
+ * `declare module 'perdure' { interface Register { tasks: typeof tasks; events: typeof events; tx: MyTx } }`
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
 export interface Register {}
+type EventSchemas = Register extends { events: infer E } ? E : Dict<Schema<unknown>>
+export type EventName = keyof EventSchemas & string
+export type Emitted<K extends EventName> = InOf<EventSchemas[K]>
+export type HeardEvent<K extends EventName> = OutOf<EventSchemas[K]>
 export type Tasks = Register extends { tasks: infer W extends readonly unknown[] } ? W : readonly []
 
 type NameOf<W> = W extends readonly (infer D)[]
@@ -204,6 +208,15 @@ export interface PgClient {
   ): Promise<{ rows: R[]; rowCount: number | null }>
 }
 
+/** Another run, as a workflow sees it: every call is recorded, and made once. */
+export interface RemoteRun<T extends Types = Types> {
+  readonly id: string
+  /** The output; or throws WORKFLOW_FAILED, WORKFLOW_CANCELLED, WORKFLOW_TIMED_OUT with the recorded error as `cause`. */
+  result(options?: Opt<{ timeout: Duration }>): Promise<T['output']>
+  signal<K extends Key<T>>(name: K, ...args: Args<T['sends'][K], never>): Promise<void>
+  cancel(reason?: string): Promise<void>
+}
+
 export interface Wf<T extends Types = Types> {
   readonly run: RunRef
   /** Silent while the run is replayed. */
@@ -232,6 +245,21 @@ export interface Wf<T extends Types = Types> {
     what: A,
     options?: O,
   ): Promise<Waited<Taken<T['signals'], A>, O>>
+  /** The next event of the workspace (engine.emit, wf.emit) whose fields equal `match`. */
+  waitForEvent<
+    K extends EventName,
+    const O extends WaitOptions & { readonly match?: Dict | undefined } = Nothing,
+  >(event: K, options?: O): Promise<Waited<HeardEvent<K>, O>>
+  /** Starts a child without waiting for it. It is cancelled when this run ends; `detached` lets it outlive it. */
+  start<D extends Target<Tasks>>(
+    name: string,
+    target: D,
+    ...args: Args<InputOf<D>, Opt<{ id: string; detached: boolean; timeout: Duration }>>
+  ): Promise<RemoteRun<TypesOf<D>>>
+  /** Another run, to signal, await or cancel durably. */
+  handle<D extends Target<Tasks>>(target: D, id: string): RemoteRun<TypesOf<D>>
+  /** Goes out with the next commit of this run. */
+  emit<K extends EventName>(event: K, payload: Emitted<K>): void
   /** Steps that belong together, with one timeout; if it throws, its undos have run before. */
   scope<O>(
     name: string,

@@ -15,10 +15,9 @@ import {
 import { listen } from './events.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
+import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
-import { sendSignal } from './messages.js'
 import { operatingCalls, type Spaced } from './operate.js'
-import { optionsObject } from './paged.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
 import { type Prepared, prepareStart, startPrepared } from './start.js'
 import type { Client } from './types.js'
@@ -65,13 +64,7 @@ export function makeClient(core: Core, confined: string | null): Client {
         target: found(core, 'handle', target),
         isKnown: false,
       }),
-    signal: async (id: unknown, name: unknown, payload?: unknown, options?: unknown) => {
-      const given = optionsObject(options, 'engine.signal', ['id', 'workspace', 'transaction'])
-      const within = transactionOf(given.transaction, 'engine.signal')
-      beforeWrite(core, 'signal', within)
-      const to = addressOf(spaceOf(given, 'signal'), id)
-      await sendSignal(core, { to, target: null, name, payload, id: given.id, within })
-    },
+    ...mailCalls(core, spaceOf),
     ...operatingCalls(core, own, spaceOf),
     get: async (id: unknown) => {
       beforeRead(core)

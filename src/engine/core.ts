@@ -1,6 +1,6 @@
 // What every call of the engine works with, and the checks that come before all others.
 
-import { type Made, madeOf, refName } from '../authoring/definition.js'
+import { type EventSchemasGiven, type Made, madeOf, refName } from '../authoring/definition.js'
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
@@ -34,6 +34,7 @@ export interface Core {
   readonly valueBytesMax: number
   /** By name. */
   readonly definitions: ReadonlyMap<string, Made>
+  readonly events: EventSchemasGiven
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
   isClosed(): boolean

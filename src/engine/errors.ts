@@ -1,23 +1,8 @@
 // What the engine says when a call is wrong or a run has not ended well: each wording once.
 
-import { type ErrorCode, PerdureError, shown } from '../model/errors.js'
-import type { FinalStatus } from '../model/run.js'
+import { PerdureError, shown } from '../model/errors.js'
 
-const ENDS: Record<Exclude<FinalStatus, 'completed'>, [ErrorCode, string, string]> = {
-  failed: ['WORKFLOW_FAILED', 'failed', 'engine.retry(id) runs the failed step again'],
-  cancelled: ['WORKFLOW_CANCELLED', 'was cancelled', 'start a new run if it was a mistake'],
-  timed_out: ['WORKFLOW_TIMED_OUT', 'timed out', 'start it with a longer timeout'],
-}
-
-export function endedBadly(
-  runId: string,
-  status: Exclude<FinalStatus, 'completed'>,
-  message: string,
-  cause: Error | undefined,
-): PerdureError {
-  const [code, verb, hint] = ENDS[status]
-  return new PerdureError(code, `Run ${runId} ${verb}: ${message}`, { hint, runId, cause })
-}
+export { endedBadly } from '../model/errors.js'
 
 export const resultTimedOut = (runId: string, ms: number): PerdureError =>
   new PerdureError('WAIT_TIMED_OUT', `Run ${runId} has not ended within ${ms} ms.`, {

@@ -142,7 +142,7 @@ function waiting(seen: Seen): Explanation {
 
 const WHY: Record<NonNullable<RunView['reason']>, (seen: Seen) => readonly [string, Next]> = {
   signal: forSignal,
-  event: () => ['it waits for an event', []],
+  event: forEvent,
   timer: forTimer,
   retry: forRetry,
   child: forChildren,
@@ -189,6 +189,20 @@ function forSignal(seen: Seen): readonly [string, Next] {
   const command = `engine.signal(${quoted(seen.view.id)}, ${quoted(first)}, { … })`
   const expires = seen.view.dueAt === null ? '' : ` (expires${at(seen.view.dueAt)})`
   return [`it waits for signal ${listed}${expires}`, [{ text: 'send it', command }]]
+}
+
+function forEvent(seen: Seen): readonly [string, Next] {
+  const { meta } = openEntries(seen.entries, 'wait.opened').find(
+    (entry) => entry.meta?.event !== undefined || entry.meta?.run !== undefined,
+  ) ?? { meta: null }
+  const expires = seen.view.dueAt === null ? '' : ` (expires${at(seen.view.dueAt)})`
+  if (meta?.run !== undefined) {
+    const next = { text: 'see what that does', command: `engine.explain(${quoted(meta.run)})` }
+    return [`it waits for the end of run ${meta.run}${expires}`, [next]]
+  }
+  if (meta?.event === undefined) return ['it waits for an event', []]
+  const command = `engine.emit(${quoted(meta.event)}, { … })`
+  return [`it waits for event "${meta.event}"${expires}`, [{ text: 'emit it', command }]]
 }
 
 function forTimer(seen: Seen): readonly [string, Next] {

@@ -10,7 +10,7 @@ import { type Duration, durationMs } from '../model/time.js'
 import { addressOf, beforeRead, beforeWrite, type Core, type Found, transactionOf } from './core.js'
 import { endedBadly, resultTimedOut } from './errors.js'
 import { endError } from './info.js'
-import { sendSignal } from './messages.js'
+import { sendSignal, sendTrigger } from './messages.js'
 import { optionsObject } from './paged.js'
 import { infoOf, viewOf } from './read.js'
 import type { RunHandle } from './types.js'
@@ -53,6 +53,14 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       beforeWrite(core, 'signal', within)
       if (!within) await check()
       await sendSignal(core, { to, target: of.target, name, payload, id, within })
+    },
+    trigger: async (name: unknown, payload?: unknown, options?: unknown) => {
+      const where = `trigger("${String(name)}")`
+      const { id, within: patience } = optionsObject(options, where, ['id', 'within'])
+      beforeWrite(core, 'trigger')
+      await check()
+      const { target } = of
+      return infoOf(core, await sendTrigger(core, { to, target, name, payload, id, patience }))
     },
     cancel: async (reason?: unknown) => {
       beforeWrite(core, 'cancel')

@@ -1,13 +1,17 @@
 // signal: a payload passes the schema that the run's definition declares for it, where it is sent.
 
+import { randomUUID } from 'node:crypto'
 import type { Made } from '../authoring/definition.js'
+import { emitted, eventNameOf } from '../authoring/function/events.js'
 import { checksSomething, parse } from '../authoring/schema.js'
 import type { Address } from '../kernel/api.js'
-import type { Client } from '../kernel/store.js'
+import type { Client, RunView } from '../kernel/store.js'
 import { encode } from '../model/codec.js'
-import { didYouMean, runNotFound } from '../model/errors.js'
+import { didYouMean, notAvailable, runFinished, runNotFound } from '../model/errors.js'
 import type { Stored } from '../model/run.js'
+import { type Duration, durationMs } from '../model/time.js'
 import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
+import { infoOf } from './read.js'
 
 export interface Mail {
   readonly to: Address
@@ -34,6 +38,48 @@ export async function sendSignal(core: Core, mail: Mail): Promise<void> {
   else await core.kernel.signal(to, name, stored, messageId)
 }
 
+/** A call: the run takes it or refuses it, and is read after that. */
+export async function sendTrigger(
+  core: Core,
+  mail: Omit<Mail, 'within'> & { readonly patience: unknown },
+): Promise<RunView> {
+  const { to } = mail
+  const name = signalNameOf(mail.name)
+  const id = messageIdOf(mail.id)
+  const withinMs = mail.patience === undefined ? 0 : durationMs(mail.patience as Duration)
+  const made = await definitionFor(core, mail, name)
+  if (made) warnIfUndeclared(core, made, name, to)
+  const payload = await storedPayload(core, made, name, mail.payload)
+  const fate = await core.kernel.trigger(to, { name, payload, id, withinMs })
+  const view = await core.kernel.read.get(to.workspace, to.id)
+  if (!view) throw runNotFound(to.id)
+  if (fate === 'finished') throw runFinished(to.id, view.status)
+  if (fate === 'taken') return view
+  const standing = await infoOf(core, view)
+  const available = 'available' in standing ? standing.available : []
+  throw notAvailable(
+    to.id,
+    name,
+    available.map((offer) => offer.name),
+  )
+}
+
+interface Emission extends Pick<Mail, 'name' | 'payload' | 'id' | 'within'> {
+  readonly workspace: string
+}
+
+/** To every run of the workspace that waits for it. The payload passes the schema of its event here. */
+export async function emitEvent(core: Core, emission: Emission): Promise<void> {
+  const { workspace, payload, within } = emission
+  const name = eventNameOf(emission.name, core.events)
+  const id = messageIdOf(emission.id) ?? randomUUID()
+  const schema = core.events?.[name]
+  const what = `The payload of event "${name}"`
+  const parsed = schema ? await parse(schema, payload, 'PAYLOAD_INVALID', what) : payload
+  const event = { id, ...emitted(name, parsed, core.valueBytesMax) }
+  await core.kernel.operations.emit(workspace, event, within)
+}
+
 export async function storedPayload(
   core: Core,
   made: Made | null,
@@ -55,7 +101,11 @@ async function definitionWithin(core: Core, mail: Mail, within: Client): Promise
 }
 
 /** Looks the run up only if one of our definitions has something to say about signals of that name. */
-async function definitionFor(core: Core, mail: Mail, name: string): Promise<Made | null> {
+async function definitionFor(
+  core: Core,
+  mail: Pick<Mail, 'to' | 'target'>,
+  name: string,
+): Promise<Made | null> {
   const { to, target } = mail
   if (target?.made) return target.made
   const matters = [...core.definitions.values()].some(({ signals }) => {

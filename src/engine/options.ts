@@ -1,7 +1,14 @@
 // The options of createEngine, read before anything is touched: one clear error, and nothing has changed.
 
 import { createHash } from 'node:crypto'
-import { isClass, type Made, madeOf, refName } from '../authoring/definition.js'
+import {
+  type EventSchemasGiven,
+  isClass,
+  type Made,
+  madeOf,
+  refName,
+} from '../authoring/definition.js'
+import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
@@ -22,6 +29,7 @@ const OPTIONS = [
   'workflows',
   'worker',
   'errors',
+  'events',
   'tx',
   'build',
   'retention',
@@ -53,6 +61,7 @@ export interface Settings {
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
   readonly errors: ErrorClasses
+  readonly events: EventSchemasGiven
   readonly tx: (client: PgClient) => unknown
   readonly worker: boolean
   readonly concurrency: number
@@ -79,6 +88,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     schema: readSchema(given.schema),
     definitions,
     errors: readErrors(given.errors),
+    events: readEvents(given.events),
     tx: readTx(given.tx),
     ...readWorker(given.worker),
     build: readBuild(given.build, definitions, env),
@@ -126,6 +136,15 @@ function readErrors(errors: unknown): ErrorClasses {
     byName.set(value.name, value as unknown as { readonly prototype: object })
   }
   return byName
+}
+
+function readEvents(events: unknown): EventSchemasGiven {
+  if (events === undefined) return null
+  const isDict = typeof events === 'object' && events !== null && !Array.isArray(events)
+  if (!isDict || !Object.values(events).every(isSchema)) {
+    throw optionInvalid('events', WHERE, events, 'an object of schemas, by the names of events')
+  }
+  return events as EventSchemasGiven
 }
 
 function readTx(tx: unknown): (client: PgClient) => unknown {

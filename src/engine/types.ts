@@ -4,7 +4,9 @@ import type {
   Args,
   Definition,
   Dict,
+  Emitted,
   ErrorClass,
+  EventName,
   InputNotDeclared,
   Instant,
   Key,
@@ -13,6 +15,7 @@ import type {
   Opt,
   PgClient,
   RunRef,
+  Schema,
   Target,
   Tx,
   Types,
@@ -103,6 +106,14 @@ export interface RunHandle<T extends Types = Types> {
     name: K,
     ...args: Args<T['sends'][K], Opt<{ id: string; transaction: PgClient }>>
   ): Promise<void>
+  /**
+   * A call: refused with NOT_AVAILABLE unless the run can take it now, or `within` a time; resolves when it has taken it, with
+   * the run as it is then.
+   */
+  trigger<K extends Key<T>>(
+    name: K,
+    ...args: Args<T['sends'][K], Opt<{ id: string; within: Duration }>>
+  ): Promise<RunInfo<T>>
   cancel(reason?: string): Promise<void>
   retry(): Promise<void>
   /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
@@ -159,6 +170,7 @@ export type StartItem<T extends Types = Types> = Readonly<
 > & { readonly options?: StartOptions<T> | undefined }
 /** `id` of the message: the second one with the same id changes nothing. */
 export type MessageOptions = Opt<{ id: string; workspace: string }>
+export type TriggerOptions = MessageOptions & Opt<{ within: Duration }>
 export type PageOptions = Opt<{ limit: number; after: string; order: 'newest' | 'oldest' }>
 export type Filter<D = string> = PageOptions &
   Opt<{
@@ -222,6 +234,18 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: MessageOptions & Opt<{ transaction: PgClient }>,
   ): Promise<void>
+  trigger(
+    runId: string,
+    name: string,
+    payload?: unknown,
+    options?: TriggerOptions,
+  ): Promise<RunInfo>
+  /** To every run of the workspace that waits for it now. The same id again changes nothing. */
+  emit<K extends EventName>(
+    event: K,
+    payload: Emitted<K>,
+    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+  ): Promise<void>
   /** `force` ends a run without undoing anything, also one whose undos cannot run. */
   cancel(
     runId: string,
@@ -282,6 +306,8 @@ export type EngineOptions<W> = Opt<{
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
   /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
   errors: readonly ErrorClass[]
+  /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
+  events: Dict<Schema>
   /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
   tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */

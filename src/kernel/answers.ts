@@ -5,7 +5,7 @@ import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
-import { type Ask, INLINE, type RecordAsk, type StepAsk } from './asks.js'
+import { type Ask, INLINE, type RecordAsk, type StepAsk, type WaitAsk } from './asks.js'
 import type { AttemptEnd, AttemptTimes } from './attempt.js'
 import type { Outcome } from './look.js'
 import type { Clock, Random } from './ports.js'
@@ -24,7 +24,11 @@ export function askEntry(ask: Ask): NewEntry {
       return { ...base, kind: 'timer.set', meta: { dueAt: ask.dueAt } }
     case 'wait': {
       const limit = ask.dueAt === null ? {} : { dueAt: ask.dueAt }
-      return { ...base, kind: 'wait.opened', meta: { names: ask.names, ...limit } }
+      return {
+        ...base,
+        kind: 'wait.opened',
+        meta: { names: ask.names, ...limit, ...elsewhere(ask) },
+      }
     }
     case 'child': {
       const meta: EntryMeta = { target: ask.target, ...(ask.uid ? { uid: ask.uid } : {}) }
@@ -35,10 +39,15 @@ export function askEntry(ask: Ask): NewEntry {
   }
 }
 
+function elsewhere({ heard }: WaitAsk): EntryMeta {
+  if (heard === null) return {}
+  return 'event' in heard ? { event: heard.event } : { run: heard.run }
+}
+
 /** A fact that the body brings itself: its answer is there when it is asked for. */
 export function recordOutcome(ask: RecordAsk): Outcome {
-  const { value: payload } = ask.effect
-  return { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true }
+  const { value: payload, events } = ask.effect
+  return { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true, events }
 }
 
 export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {
@@ -63,11 +72,11 @@ export function stepOutcome(
     ? { askedAgo, startedAgo }
     : { target: ask.target, askedAgo, startedAgo }
   if (end.kind === 'completed') {
-    const payload = end.effect.value
+    const { value: payload, events } = end.effect
     const { transaction } = end
     const meta: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
     const kind = ask.undoes ? 'undo.completed' : 'step.completed'
-    return { ask, kind, attempt: number, payload, meta, final: true, transaction }
+    return { ask, kind, attempt: number, payload, meta, final: true, transaction, events }
   }
   const { failure } = end
   const payload = failure.error

@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
-import type { Client, RunReader, Settled, Store } from './store.js'
+import type { CallFate, Client, NewEvent, NewRun, RunReader, Settled, Store } from './store.js'
 
 export type { ForkOrder }
 
@@ -50,6 +50,8 @@ export interface StartRequest {
   readonly priority: number
   readonly delayMs: number
   readonly timeoutMs: number | null
+  /** Set by a run that starts a child under a name of its own. */
+  readonly parent?: NewRun['parent']
 }
 
 export interface Kernel {
@@ -70,6 +72,11 @@ export interface Kernel {
     /** Ends it without undoing anything. */
     force?: boolean,
   ): Promise<void>
+  /**
+   * A call: resolves when the run has decided it. Throws RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL; OUTCOME_UNKNOWN if it has
+   * not decided half a minute after `withinMs`.
+   */
+  trigger(to: Address, call: TriggerCall): Promise<CallFate>
   /** Re-opens a failed run. Throws RUN_NOT_RETRYABLE, ATTEMPT_CHANGED, RUN_NOT_FOUND. */
   retry(to: Address, expectedAttempt: number | null): Promise<void>
   /** Waits for the end. Rejects with the signal's reason when it aborts first. Throws RUN_NOT_FOUND. */
@@ -82,6 +89,11 @@ export interface Kernel {
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
   close(): Promise<void>
+}
+
+export interface TriggerCall extends FirstMessage {
+  /** How long it may wait for the run to be ready for it. */
+  readonly withinMs: number
 }
 
 export interface FirstMessage {
@@ -114,6 +126,8 @@ export interface OperatingKernel {
     payload: Stored | null,
     messageId: MessageId | null,
   ): Promise<void>
+  /** Resolves when it is stored; inside a transaction it happens with that. */
+  emit(workspace: string, event: NewEvent, within: Client | null): Promise<void>
   /** What `work` writes through its client commits when it resolves and is rolled back when it rejects. */
   transaction<T>(work: (client: Client) => Promise<T>): Promise<T>
   /** Resolves when it is stored. What runs may finish. Throws RUN_NOT_FOUND, RUN_FINISHED. */

@@ -1,7 +1,7 @@
 // The questions of a run that are open: asked, and not answered yet.
 
 import type { Uid } from '../model/ids.js'
-import type { ChildOrder, Effect, Failure, StepOrder } from '../model/program.js'
+import type { ChildOrder, Effect, Failure, Heard, StepOrder } from '../model/program.js'
 import type { EntryMeta, Instant, Message, Stored } from '../model/run.js'
 import type { Scope, Scoped } from './scope.js'
 
@@ -70,6 +70,8 @@ export interface TimerAsk extends AskBase {
 export interface WaitAsk extends AskBase {
   readonly kind: 'wait'
   readonly names: readonly string[]
+  /** Answered by something that happens elsewhere. */
+  readonly heard: Heard | null
   readonly answer: (value: Message | null) => void
   dueAt: Instant | null
 }

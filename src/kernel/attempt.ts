@@ -16,6 +16,7 @@ import {
   type Attempt,
   type Effect,
   Failure,
+  type Outside,
   type StepOrder,
   type Transaction,
 } from '../model/program.js'
@@ -53,6 +54,7 @@ export interface AttemptDeps {
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
+  readonly outside: () => Outside
   /** null: the code is called as it is. */
   readonly execute: ExecuteStep | null
 }
@@ -147,6 +149,10 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       if (this.abortReason) this.controller.abort(this.abortReason)
     }
     return this.controller.signal
+  }
+
+  get outside(): Outside {
+    return this.deps.outside()
   }
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {

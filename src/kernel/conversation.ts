@@ -160,7 +160,7 @@ export class Conversation {
   // ── the body speaks (turn.ts) ─────────────────────────────────────────────────────────────────────────────
 
   get replaying(): boolean {
-    return !this.live
+    return !this.live && !this.history.isEmpty
   }
 
   get stopping(): AbortSignal {
@@ -198,7 +198,7 @@ export class Conversation {
   }
 
   roundIsOver(scope: Scope, sinceSeq: number): void {
-    this.behind += Math.max(0, this.lastSeq - sinceSeq)
+    this.behind += Math.max(0, this.lastSeq - 1 - sinceSeq)
     this.undos.forget(scope)
     // A loop for years counts its names anew in every round.
     for (const name of this.counts.keys()) if (name.startsWith(scope.path)) this.counts.delete(name)

@@ -35,6 +35,8 @@ export type End =
   | { readonly kind: 'completed'; readonly output: Stored }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'stopped'; readonly cause: StopCause }
+  /** It is to fail when it has been undone: by a frame that begins from the journal. */
+  | { readonly kind: 'anew'; readonly failure: Failure }
 
 export function endOf(end: BodyEnd): End {
   return 'failure' in end
@@ -63,7 +65,8 @@ export function reasonToStop(frame: HeldRun): StopCause | null {
 
 export interface EndFact {
   readonly entry: NewEntry
-  readonly status: FinalStatus
+  /** null: the end of this frame only. */
+  readonly status: FinalStatus | null
   readonly stopSeen: Stop | null
   /** It must not be stored before this. */
   readonly notBefore: Instant | null
@@ -84,7 +87,18 @@ export function endFact(end: End, run: RunFacts, at: Instant): EndFact {
       return failedFact(end.failure, base)
     case 'stopped':
       return stopEntry(end.cause, run, base)
+    case 'anew': {
+      const { entry } = failedFact(end.failure, base)
+      return { ...BY_ITSELF, entry: stoppingEntry(entry, 'failed'), status: null }
+    }
   }
+}
+
+/** That the run will end so, when it has been undone. */
+export function stoppingEntry({ at, meta, payload }: NewEntry, cause: StopCause['kind']): NewEntry {
+  const kind = cause === 'crashes' ? 'failed' : cause
+  const why = { ...meta, cause: kind }
+  return { kind: 'run.stopping', name: '', occurrence: 0, attempt: 0, at, meta: why, payload }
 }
 
 /** One is made for every run: no spreading. */
@@ -124,7 +138,8 @@ function stopEntry(
     case 'deadline': {
       const error = workflowTimedOut(run.id, cause.deadlineAt - run.createdAt)
       const payload = encodeError(error, 'a timed out run')
-      const entry: NewEntry = { ...base, kind: 'run.timed_out', payload }
+      const meta = { dueAt: cause.deadlineAt }
+      const entry: NewEntry = { ...base, kind: 'run.timed_out', payload, meta }
       return { ...BY_ITSELF, entry, status: 'timed_out', notBefore: cause.deadlineAt, error }
     }
     case 'crashes': {
@@ -152,7 +167,8 @@ export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   const open = frame.body.begun ? undos.openNames : script.undoable
   const someDone = frame.body.begun ? undos.someDone : script.undone
   const skipped = isForced ? open : []
-  if (fact.status === 'completed' || (!someDone && skipped.length === 0)) return fact
+  const isPlain = !someDone && skipped.length === 0
+  if (fact.status === 'completed' || fact.status === null || isPlain) return fact
   // One that failed for good can be retried: the rest is undone then.
   const isUndone = someDone && !(end.kind === 'failed' && end.failure.isFinal)
   const meta = {
@@ -167,8 +183,9 @@ export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
 export function endMessages(
   frame: HeldRun,
   entry: NewEntry,
-  status: FinalStatus,
+  status: FinalStatus | null,
 ): TurnDelta['messages'] {
+  if (status === null) return []
   const { run, deps, attempt } = frame
   const messages: TurnDelta['messages'][number][] = []
   if (!deps.defects.has('forget-children')) {

@@ -5,6 +5,7 @@ import {
   engineClosed,
   idTaken,
   mailboxFull,
+  notTakenYet,
   outcomeUnknown,
   overloaded,
   runFinished,
@@ -16,12 +17,21 @@ import {
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
 import type { Instant, NewEntry, NewMessage } from '../model/run.js'
-import type { Address, Kernel, KernelEvent, KernelOptions, StartRequest } from './api.js'
+import type {
+  Address,
+  Kernel,
+  KernelEvent,
+  KernelOptions,
+  StartRequest,
+  TriggerCall,
+} from './api.js'
 import { Operations } from './operations.js'
+import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import type {
   Answer,
+  CallFate,
   MessageDelta,
   NewRun,
   RunReader,
@@ -49,6 +59,7 @@ export class KernelHost implements Kernel {
 
   constructor(options: KernelOptions) {
     this.host = new WorkerHost(options)
+    this.host.outside = outsideOf(this)
     this.store = options.store
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
@@ -61,7 +72,7 @@ export class KernelHost implements Kernel {
     const version = request.version ?? this.host.versionOf(request.definition)
     const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
     // biome-ignore format: one literal, because one is made for every run
-    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: null }
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }
@@ -76,6 +87,19 @@ export class KernelHost implements Kernel {
   signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
     const messageId = id ?? (this.host.newUid() as string as MessageId)
     return this.message(to, { id: messageId, kind: 'signal', name, meta: null, payload })
+  }
+
+  async trigger(to: Address, call: TriggerCall): Promise<CallFate> {
+    const { name, payload, withinMs: within } = call
+    const id = call.id ?? (this.host.newUid() as string as MessageId)
+    const message: NewMessage = { id, kind: 'trigger', name, meta: { within }, payload }
+    const answer = await this.deliver(to, message)
+    if (answer.kind === 'refused') throw refusal(answer, to)
+    if (answer.kind !== 'done') throw outcomeUnknown(to.id)
+    const { uid, messageNo: no } = answer
+    const fate = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)
+    if (fate === 'unknown') throw notTakenYet(to.id, name)
+    return fate
   }
 
   async cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
@@ -134,6 +158,7 @@ export class KernelHost implements Kernel {
     const { lease, options } = this.host
     const { ports } = options
     this.host.results.close(engineClosed())
+    this.host.calls.close(engineClosed())
     ports.fault('close.before')
     await this.host.close()
     this.patience.close()
@@ -223,7 +248,9 @@ export class KernelHost implements Kernel {
       if (entry.name !== name || entry.occurrence !== occurrence) continue
       if (entry.kind !== 'child.ended' || !entry.meta?.uid) return null
       const child = await this.read.get(view.workspace, entry.meta.uid as string as RunId)
-      return child?.status === 'failed' ? child : null
+      // What has been undone does not go on: it is started anew.
+      const goesOn = child?.status === 'failed' && !child.end?.meta?.undone
+      return goesOn ? child : null
     }
     return null
   }

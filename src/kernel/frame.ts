@@ -20,7 +20,7 @@ import type { Difference } from './divergence.js'
 import type { End, EndFact, StopCause } from './ending.js'
 import { endFact, endMessages, endOf, withUndos } from './ending.js'
 import type { HandingOver, HeldRun, HolderDeps, StoredRun } from './held-run.js'
-import { look, type Outcome } from './look.js'
+import { look, type Outcome, takeEmitted } from './look.js'
 import { Mailbox } from './mailbox.js'
 import { nextOf } from './next.js'
 import { Outgoing, type Parts } from './outgoing.js'
@@ -29,9 +29,10 @@ import type { Stopped } from './replay.js'
 import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
 import { startWhatCan } from './starting.js'
-import { type Stoppable, Stopping, stoppingOf } from './stopping.js'
+import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, rollBack } from './transaction.js'
+import { limitOf, refuseTriggers } from './triggers.js'
 import { withdraw } from './withdraw.js'
 
 export class Frame implements Answerer, HeldRun, Stoppable {
@@ -189,6 +190,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     if (!this.stopping && isToRest(this)) return rest(this)
+    const emitted = this.body.end && !this.stopping ? takeEmitted(this.ready) : null
+    if (emitted) return this.deliver(emitted)
     this.stopping ??= stoppingOf(this)
     if (this.stopping) return this.stopping.pump()
     if (this.body.end) return this.finish(endOf(this.body.end))
@@ -199,6 +202,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   goOn(): void {
     startWhatCan(this)
+    refuseTriggers(this)
     if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
@@ -255,7 +259,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   nextDue(): Instant | null {
     // What is stopping is past all that.
-    return this.questions.nextDue(this.stopping ? null : this.run.deadlineAt)
+    return this.questions.nextDue(this.stopping ? null : limitOf(this))
   }
 
   /** While the run is ours its due times are armed here; parked, the row has the earliest. */
@@ -265,14 +269,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const due = this.nextDue()
     if (due === null) return
     this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
-  }
-
-  /** A step that runs for long is written down before it is answered, so that people see it. */
-  showLongSteps(): void {
-    const since = this.questions.unwrittenSince
-    if (since === null || this.deps.now() - since < this.deps.askShownAfterMs) return
-    this.scribe.asksBefore(null)
-    this.pump()
   }
 
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -347,10 +343,11 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, starts, messages, notBefore, state } = parts
+    const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
     const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
+    const waits = this.questions.listening.news(this.questions.all(), this.end !== null)
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, starts, messages, undoOpen, state, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
     this.inFlight = { delta, parts }
     return delta
   }
@@ -366,25 +363,28 @@ export class Frame implements Answerer, HeldRun, Stoppable {
       this.out.restore(sent.parts, 1)
       this.end = null
       this.stopping = null
-      return answer.stop === 'pause' ? this.handOver('anew') : this.deps.load(this.run.uid)
+      if (answer.stop === 'pause') return this.handOver('anew')
+      // After a refusal it knows what never happened: it begins from its journal.
+      if (!this.body.undos.isUnsaid) return this.deps.load(this.run.uid)
     }
     this.lose()
-    this.deps.lost(this.run.uid, answer.kind === 'early')
+    this.deps.lost(this.run.uid, answer.kind !== 'stale')
   }
 
-  /** The database refuses what is in flight for its content: the run fails with that, and with nothing of it. */
+  /** The database refuses what is in flight for its content: the run fails with that, and nothing of it has happened. */
   refused(failure: Failure): void {
     if (!this.inFlight || this.state !== 'active') return
     this.inFlight = null
     this.out.discard()
     this.end = null
-    this.finish({ kind: 'failed', failure })
+    this.finish(refusedEnd(this, this.stopping, failure))
   }
 
   private stored(delta: TurnDelta, { inbox, stop }: Answer & { kind: 'done' }): void {
     const { next } = delta
     this.out.stored(delta.entries)
     this.body.undos.stored(delta.undoOpen)
+    this.questions.listening.stored(delta.waits)
     if (next.kind !== 'go') {
       this.state = next.kind === 'park' && next.reason !== 'diverged' ? 'parked' : 'gone'
       this.alarm.off()

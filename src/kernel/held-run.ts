@@ -82,7 +82,7 @@ export interface HolderDeps {
   childRun(run: RunFacts, uid: Uid, order: ChildOrder): NewRun
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
-  /** User code begins: if it takes long, showLongSteps is called. */
+  /** User code begins: if it takes long, it is written down (long-steps.ts). */
   stepStarted(): void
   /** It has something to commit: will be asked for its delta. */
   submit(uid: Uid): void

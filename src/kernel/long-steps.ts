@@ -2,6 +2,7 @@
 // them, and only while something runs.
 
 import { ASK_SHOWN_AFTER_MS } from '../model/limits.js'
+import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { Clock } from './ports.js'
 
@@ -28,9 +29,17 @@ export class LongSteps {
     this.off = null
     let running = false
     for (const frame of this.frames.active.values()) {
-      frame.showLongSteps()
+      show(frame)
       running ||= frame.questions.running()
     }
     if (running) this.started()
   }
+}
+
+function show(frame: Frame): void {
+  const { questions, deps } = frame
+  const since = questions.unwrittenSince
+  if (since === null || deps.now() - since < deps.askShownAfterMs) return
+  frame.scribe.asksBefore(null)
+  frame.pump()
 }

@@ -5,6 +5,7 @@
 // was down past both.
 
 import { errorRecord, isFatalRecord } from '../model/error-record.js'
+import type { EmittedEvent } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryKind, EntryMeta, Instant, Message, Stored } from '../model/run.js'
 import type { Ask, ChildAsk } from './asks.js'
@@ -23,6 +24,7 @@ export interface Outcome {
   readonly message?: Message
   readonly notBefore?: Instant
   readonly transaction?: StepTransaction | null
+  readonly events?: readonly EmittedEvent[] | undefined
 }
 
 interface Found {
@@ -53,7 +55,9 @@ function isListening(ask: Ask): boolean {
 function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): Iterable<Found> {
   switch (ask.kind) {
     case 'wait': {
-      const message = mail.oldest(ask.names, spoken)
+      const message = ask.heard
+        ? mail.event(ask.name, ask.occurrence)
+        : mail.oldest(ask.names, spoken)
       if (message) {
         spoken.add(message)
         yield { at: message.at, byTime: false, outcome: () => taken(ask, message) }
@@ -113,4 +117,10 @@ function childEnded(ask: ChildAsk, message: Message, now: Instant): Outcome {
     }
   }
   return { ...base, meta, final: true }
+}
+
+/** What the body has emitted and not waited for, when it has ended. */
+export function takeEmitted(ready: Outcome[]): Outcome | null {
+  const at = ready.findIndex(({ ask, events }) => ask.kind === 'record' && events !== undefined)
+  return at < 0 ? null : (ready.splice(at, 1)[0] ?? null)
 }

@@ -5,21 +5,30 @@
 // Numbers come without gaps, so a message above seen + 1 means that others must be loaded first.
 
 import type { Uid } from '../model/ids.js'
-import type { Message } from '../model/run.js'
+import type { Instant, Message } from '../model/run.js'
 
 export class Mailbox {
   seen = 0
   /** Set when something new is here that no open question has looked at. */
   fresh = false
   cancel: Message | null = null
+  /** Calls: somebody waits to hear whether they are taken. */
+  readonly triggers: Message[] = []
+  /** Of the last message. */
+  private at: Instant = 0
   /** Made when the first comes: most runs get neither. */
   private signals: Map<string, Message[]> | null = null
   private children: Map<Uid, Message> | null = null
+  /** By the question they are for. */
+  private events: Map<string, Message> | null = null
 
   /** In order of their numbers; those that are known already are skipped. */
   put(messages: readonly Message[]): void {
-    for (const message of messages) {
-      if (message.no <= this.seen) continue
+    for (const one of messages) {
+      if (one.no <= this.seen) continue
+      // Messages are in the order of their numbers, also if the database's clock was set back between them (O5).
+      const message = one.at < this.at ? { ...one, at: this.at } : one
+      this.at = message.at
       this.seen = message.no
       this.fresh = true
       if (message.kind === 'cancel') {
@@ -27,7 +36,12 @@ export class Mailbox {
       } else if (message.kind === 'child') {
         this.children ??= new Map()
         if (message.meta?.uid) this.children.set(message.meta.uid, message)
+      } else if (message.kind === 'event') {
+        this.events ??= new Map()
+        const key = questionKey(message.meta?.name ?? '', message.meta?.occurrence ?? 0)
+        if (!this.events.has(key)) this.events.set(key, message)
       } else {
+        if (message.kind === 'trigger') this.triggers.push(message)
         this.signals ??= new Map()
         const queue = this.signals.get(message.name)
         if (queue) queue.push(message)
@@ -61,14 +75,37 @@ export class Mailbox {
     return uid === null ? null : (this.children?.get(uid) ?? null)
   }
 
+  /** What has come for a question that waits for an event. */
+  event(name: string, occurrence: number): Message | null {
+    return this.events?.get(questionKey(name, occurrence)) ?? null
+  }
+
+  /** When the first trigger stops waiting; null: none waits. */
+  get patientUntil(): Instant | null {
+    let until: Instant | null = null
+    for (const trigger of this.triggers) {
+      const end = patienceEnd(trigger)
+      if (until === null || end < until) until = end
+    }
+    return until
+  }
+
   take(message: Message): void {
     if (message.kind === 'child') {
       if (message.meta?.uid) this.children?.delete(message.meta.uid)
       return
     }
+    const call = this.triggers.indexOf(message)
+    if (call >= 0) this.triggers.splice(call, 1)
     const queue = this.signals?.get(message.name)
     const at = queue?.indexOf(message) ?? -1
     if (queue && at >= 0) queue.splice(at, 1)
     if (queue?.length === 0) this.signals?.delete(message.name)
   }
 }
+
+export function patienceEnd({ at, meta }: Message): Instant {
+  return at + (meta?.within ?? 0)
+}
+
+const questionKey = (name: string, occurrence: number): string => `${occurrence} ${name}`

@@ -21,13 +21,16 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
   }
   if (end) {
     const { status, stopSeen } = end
+    if (status === null) return { kind: 'release' }
     const ignoresStop = deps.defects.has('end-ignores-stop')
     const seenStop = ignoresStop ? 'cancel' : (stopSeen ?? frame.stopSeen)
     return { kind: 'end', status, stopSeen: seenStop }
   }
   if (frame.handingOver !== 'anew' && frame.parkable()) {
     const reason = questions.reason()
-    const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : seen
+    // A run that is to rest has not looked at its messages; it may have been resumed since.
+    const looked = frame.handingOver === 'pause' ? 0 : seen
+    const counted = deps.defects.has('seen-is-the-counter') ? 1_000_000 : looked
     const stopSeen = frame.stopSeen
     return {
       kind: 'park',

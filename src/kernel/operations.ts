@@ -14,6 +14,7 @@ import { named } from './reading.js'
 import {
   type Client,
   type LoneStart,
+  type NewEvent,
   type Store,
   StoreRefused,
   StoreUnavailable,
@@ -84,8 +85,14 @@ export class Operations implements OperatingKernel {
     await named(transaction.commit())
     // Whatever was started inside is due, and letters are carried at once.
     this.host.madeDue()
-    void this.host.letters.carry()
+    this.host.post.carry()
     return value
+  }
+
+  async emit(workspace: string, event: NewEvent, client: Client | null): Promise<void> {
+    const within = client && this.within(client)
+    await this.refusals(event.id as RunId, this.store.emit(workspace, event, within))
+    if (!client) void this.host.post.fanOut.look()
   }
 
   async pause(to: Address): Promise<void> {

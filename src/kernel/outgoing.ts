@@ -4,15 +4,19 @@
 //   G1. The number of an entry is fixed when it is appended: entries go out in that order, without gaps.
 //   G2. One delta of a run is in flight at a time; what is decided meanwhile waits here and goes out as one.
 
+import type { Uid } from '../model/ids.js'
+import type { EmittedEvent } from '../model/program.js'
 import type { Instant, NewEntry, Stored } from '../model/run.js'
-import type { StartDelta, TurnDelta } from './store.js'
+import type { NewEvent, StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
 
 export interface Parts {
   readonly entries: readonly NewEntry[]
   readonly taken: readonly number[]
+  readonly refused: readonly number[]
   readonly starts: readonly StartDelta[]
+  readonly events: readonly NewEvent[]
   readonly messages: readonly OutMessage[]
   readonly notBefore: Instant | null
   readonly state: Stored | null
@@ -27,8 +31,10 @@ export class Outgoing {
   private inFlight = 0
   private entries: NewEntry[] = []
   private taken: number[] = []
+  private refused: number[] = []
   private starts: StartDelta[] = []
   private messages: OutMessage[] = []
+  private events: NewEvent[] = []
   private state: Stored | null = null
   private notBefore: Instant | null = null
 
@@ -37,7 +43,7 @@ export class Outgoing {
   }
 
   get waiting(): boolean {
-    return this.entries.length > 0
+    return this.entries.length > 0 || this.refused.length > 0
   }
 
   /** The number of the last entry, stored or not. */
@@ -54,12 +60,22 @@ export class Outgoing {
     this.taken.push(no)
   }
 
+  refuses(no: number): void {
+    this.refused.push(no)
+  }
+
   starting(start: StartDelta): void {
     this.starts.push(start)
   }
 
   sends(message: OutMessage): void {
     this.messages.push(message)
+  }
+
+  /** Its id is its place in the history: emitted again, it is the same event. */
+  emits({ name, keys, payload }: EmittedEvent, by: Uid): void {
+    const id = `${by}:${this.lastSeq}:${this.events.length}`
+    this.events.push({ id, name, keys, payload })
   }
 
   /** From the next commit on. */
@@ -75,13 +91,15 @@ export class Outgoing {
   take(): Parts {
     const { entries, notBefore, state } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
+    const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
     const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
+    const events = this.events.length > 0 ? this.events.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
     this.notBefore = null
     this.state = null
-    return { entries, taken, starts, messages, notBefore, state }
+    return { entries, taken, refused, starts, events, messages, notBefore, state }
   }
 
   /** The database has stored what was in flight. */
@@ -101,7 +119,9 @@ export class Outgoing {
     this.inFlight = 0
     this.entries = [...parts.entries.slice(0, parts.entries.length - without), ...this.entries]
     this.taken = [...parts.taken, ...this.taken]
+    this.refused = [...parts.refused, ...this.refused]
     this.starts = [...parts.starts, ...this.starts]
+    this.events = [...parts.events, ...this.events]
     if (without === 0) this.messages = [...parts.messages, ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)
     this.state ??= parts.state

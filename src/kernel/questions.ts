@@ -5,6 +5,7 @@
 import type { Uid } from '../model/ids.js'
 import type { Instant, StoredReason } from '../model/run.js'
 import { type Ask, type ChildAsk, dueOf, type RecordAsk, type StepAsk } from './asks.js'
+import { Listening } from './listening.js'
 
 const REASON = {
   step: 'retry',
@@ -18,6 +19,7 @@ const REASON = {
 type Which = 'all' | 'steps'
 
 export class Questions {
+  readonly listening = new Listening()
   private readonly open: Ask[] = []
   /** Steps and records that were asked for and have no entry yet, in order. */
   private unwritten: (StepAsk | RecordAsk)[] = []
@@ -32,6 +34,7 @@ export class Questions {
 
   add(ask: Ask): void {
     this.open.push(ask)
+    this.listening.asked(ask)
     if (ask.journaled) return
     if (ask.kind === 'step' || ask.kind === 'record') this.unwritten.push(ask)
   }
@@ -89,6 +92,11 @@ export class Questions {
     return false
   }
 
+  /** It does something of its own, in a step or in a task: soon it may wait for something else. */
+  busy(): boolean {
+    return this.running() || this.open.some((ask) => ask.kind === 'child' && ask.order.isTask)
+  }
+
   /** A step of it has asked for a transaction. */
   inTransaction(): boolean {
     for (const ask of this.open) {
@@ -109,7 +117,9 @@ export class Questions {
 
   /** What is waited for: the oldest question says. */
   reason(): StoredReason {
-    for (const ask of this.open) return REASON[ask.kind]
+    for (const ask of this.open) {
+      return ask.kind === 'wait' && ask.heard ? 'event' : REASON[ask.kind]
+    }
     return 'signal'
   }
 

@@ -30,6 +30,12 @@ export class Replayer {
     this.script = journal.length === 0 ? NOTHING : readScript(journal)
   }
 
+  /** Nothing has been asked or answered yet: what is said at the beginning is said for the first time. */
+  get isEmpty(): boolean {
+    const [first, second] = this.script.windows
+    return !second && (first?.asks.length ?? 0) === 0
+  }
+
   /** The body is quiet; `all` is what it has asked since the last answer, `settled` whether it has ended. */
   next(all: readonly Ask[], settled: boolean): ReplayStep {
     const window = this.script.windows[this.window]

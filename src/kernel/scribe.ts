@@ -41,11 +41,15 @@ export class Scribe {
   /** A child is created by the commit that writes down that it was asked for. */
   child(ask: ChildAsk): void {
     const { run, out, deps } = this.frame
-    const uid = deps.newUid()
+    const { adopts, startedAs } = ask.order
+    const isThere = adopts !== undefined && ask.attempts === 0
+    const uid = isThere ? adopts : deps.newUid()
     ask.uid = uid
     ask.retryAt = null
+    startedAs?.(uid)
     this.append({ ...askEntry(ask), attempt: ask.attempts + 1, at: this.frame.clock() })
-    out.starting({ kind: 'start', run: deps.childRun(run, uid, ask.order), claim: false })
+    if (!isThere)
+      out.starting({ kind: 'start', run: deps.childRun(run, uid, ask.order), claim: false })
   }
 
   /** Questions that have no entry yet, in the order in which they were asked. */
@@ -62,6 +66,7 @@ export class Scribe {
     if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore)
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
+    for (const event of outcome.events ?? []) out.emits(event, this.frame.run.uid)
     return entry
   }
 

@@ -8,10 +8,11 @@ import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import type { Entry, NewEntry, Stop } from '../model/run.js'
 import type { Ask, StepAsk, Undoable } from './asks.js'
-import { type End, type EndFact, endFact, reasonToStop, type StopCause } from './ending.js'
+import type { End, EndFact, StopCause } from './ending.js'
+import { endFact, reasonToStop, stoppingEntry } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
-import { isFinalFailure, keyOf, type Stopped } from './replay.js'
+import { keyOf, type Stopped } from './replay.js'
 import type { Scribe } from './scribe.js'
 import { rollBack } from './transaction.js'
 import { undoFailure } from './undos.js'
@@ -31,8 +32,8 @@ export interface Stoppable extends HeldRun {
 export class Stopping {
   cause: StopCause
   private readonly frame: Stoppable
-  /** The journal says that the run is stopping. */
-  private isWritten = false
+  /** The entry that says so. */
+  private writtenSeq: number | null = null
 
   constructor(frame: Stoppable, cause: StopCause) {
     this.frame = frame
@@ -42,7 +43,7 @@ export class Stopping {
   /** After a restart: what the journal says of the stopping so far. The body has been driven up to it. */
   static again(frame: Stoppable, { entry, after }: Stopped): Stopping {
     const stopping = new Stopping(frame, Stopping.causeOf(frame, entry))
-    stopping.isWritten = true
+    stopping.writtenSeq = entry.seq
     const { questions, body } = frame
     for (const one of after) {
       const ask = questions.find(one.name, one.occurrence)
@@ -50,13 +51,23 @@ export class Stopping {
       if (!ask || one.kind === 'step.asked') continue
       body.undos.note(ask, one)
       if (ask.kind === 'step' && ask.undoes && one.meta?.retryAt !== undefined) {
-        ask.attempts = one.attempt
+        ask.attempts = Math.max(ask.attempts, one.attempt)
         ask.retryAt = one.meta.retryAt
       } else questions.remove(ask)
     }
     stopping.leaveChildren()
+    // Whoever wrote it down may not have known of all of them.
+    stopping.tellChildren()
     stopping.recallUndo(after)
     return stopping
+  }
+
+  private get isWritten(): boolean {
+    return this.writtenSeq !== null
+  }
+
+  get isStored(): boolean {
+    return this.writtenSeq !== null && this.writtenSeq <= this.frame.out.ackedSeq
   }
 
   /** Once the journal says that it is stopping, nothing stops it again but force: a later cancel has been seen too. */
@@ -68,7 +79,8 @@ export class Stopping {
   static causeOf({ run }: HeldRun, { meta, payload }: Entry): StopCause {
     switch (meta?.cause) {
       case 'deadline':
-        return { kind: 'deadline', deadlineAt: run.deadlineAt ?? 0 }
+        // Re-opened, the row has none.
+        return { kind: 'deadline', deadlineAt: meta.dueAt ?? run.deadlineAt ?? run.createdAt }
       case 'failed': {
         const { name, occurrence } = meta
         const question =
@@ -99,6 +111,7 @@ export class Stopping {
       return frame.finish({ kind: 'stopped', cause: this.cause })
     }
     this.write()
+    this.leaveChildren()
     this.hearChildren()
     const isEarly = frame.deps.defects.has('undo-before-children')
     if (isEarly || frame.questions.children().length === 0) this.undoNext()
@@ -109,6 +122,8 @@ export class Stopping {
     const { frame } = this
     const { ask } = outcome
     if (outcome.transaction) return rollBack(outcome.transaction)
+    // The body does not hear of it: in a replay too it stands where the body is not driven any more.
+    if (this.leavesSomething()) this.write()
     const entry = frame.record(outcome)
     frame.body.undos.note(ask, entry)
     if (outcome.final) frame.questions.remove(ask)
@@ -119,6 +134,13 @@ export class Stopping {
     }
     if (ask.kind !== 'step' || !ask.undoes || !outcome.final) return
     if (entry.kind === 'undo.failed') this.failed(ask, ask.undoes, entry)
+  }
+
+  /** There is something to undo, or may be when what runs has ended. */
+  private leavesSomething(): boolean {
+    const { body, questions } = this.frame
+    if (body.undos.next !== null) return true
+    return questions.all().some((ask) => ask.kind === 'step' && ask.order.undo !== undefined)
   }
 
   private failed(ask: StepAsk, undoable: Undoable, entry: NewEntry): void {
@@ -142,30 +164,27 @@ export class Stopping {
 
   private write(): void {
     if (this.isWritten) return
-    this.isWritten = true
     const { frame, cause } = this
     frame.scribe.asksBefore(null)
-    const { entry, taken, notBefore } = endFact(
-      { kind: 'stopped', cause },
-      frame.run,
-      frame.clock(),
-    )
+    const end = { kind: 'stopped', cause } as const
+    const { entry, taken, notBefore } = endFact(end, frame.run, frame.clock())
     if (taken !== null) frame.out.takes(taken)
     // Taken once: not again with the end.
     if (cause.kind === 'cancel') this.cause = { ...cause, message: null }
     if (notBefore !== null) frame.out.holds(notBefore)
-    const { at, payload } = entry
-    const kind = cause.kind === 'crashes' ? 'failed' : cause.kind
-    const meta = { ...entry.meta, cause: kind }
-    const facts = { name: '', occurrence: 0, attempt: 0, at, meta, payload }
-    frame.scribe.append({ kind: 'run.stopping', ...facts })
+    frame.scribe.append(stoppingEntry(entry, cause.kind))
+    this.writtenSeq = frame.out.lastSeq
+    this.tellChildren()
+  }
+
+  private tellChildren(): void {
+    const { frame } = this
     for (const to of frame.questions.children()) {
       const id = `cancel:${frame.run.uid}` as MessageId
-      const why = { reason: `its parent ${frame.run.id} is stopping` }
-      const message = { id, kind: 'cancel', name: '', meta: why, payload: null } as const
+      const meta = { reason: `its parent ${frame.run.id} is stopping` }
+      const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
       frame.out.sends({ to, message, claim: false })
     }
-    this.leaveChildren()
   }
 
   /** Nothing is waited for any more but children that have been started, and the undo under way. */
@@ -233,11 +252,12 @@ export class Stopping {
     const last = after.findLast(({ name, kind }) => name === next.name && kind !== 'undo.completed')
     if (!last) return
     const ask = this.undoAsk(next)
-    // A pause came between this and the end that it means.
-    if (isFinalFailure(last)) return this.failed(ask, next, last)
+    // Its end was stored, the end of the run not: a pause came before it.
+    const isFinal = last.kind === 'undo.failed' && last.meta?.retryAt === undefined
+    if (isFinal) return this.failed(ask, next, last)
     const history = body.history.script.asks.get(keyOf(ask.name, ask.occurrence))
     ask.journaled = true
-    ask.attempts = last.kind === 'undo.failed' ? last.attempt : (history?.attempts ?? 0)
+    ask.attempts = Math.max(last.attempt, history?.attempts ?? 0)
     ask.retryAt = last.meta?.retryAt ?? null
     ask.manual = history?.manual ?? false
     questions.add(ask)
@@ -248,6 +268,18 @@ export class Stopping {
 export function stoppingOf(frame: Stoppable): Stopping | null {
   const cause = reasonToStop(frame) ?? failedCause(frame)
   return cause && new Stopping(frame, cause)
+}
+
+/** How a run ends whose last words were refused: what its frame has thought since is not what has happened. */
+export function refusedEnd(frame: HeldRun, stopping: Stopping | null, failure: Failure): End {
+  const { undos } = frame.body
+  const { next } = undos
+  if (undos.unsay() === 0) return { kind: 'failed', failure }
+  if (!stopping?.isStored) return { kind: 'anew', failure }
+  // It would be refused again.
+  const cause = stopping.cause.kind === 'failed' ? stopping.cause.failure : null
+  const why = undoFailure(frame.run.id, next?.name ?? '', failure, cause)
+  return { kind: 'failed', failure: why }
 }
 
 function failedCause({ body: { end, undos } }: HeldRun): StopCause | null {

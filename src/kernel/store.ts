@@ -21,9 +21,10 @@ import type {
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
+import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { OperatingStore } from './store-operating.js'
 
-export interface Store extends OperatingStore {
+export interface Store extends OperatingStore, EventStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -115,12 +116,22 @@ export interface Store extends OperatingStore {
   settled(
     tickets: readonly { readonly workspace: string; readonly id: RunId }[],
   ): Promise<readonly Settled[]>
+  /** What became of triggers that callers wait for; those that wait in the mailbox are left out. */
+  called(calls: readonly Call[]): Promise<readonly (Call & { readonly fate: CallFate })[]>
   /** These feed rows have reached the listeners. */
   delivered(feedIds: readonly number[]): Promise<void>
 
   readonly read: RunReader
   close(): Promise<void>
 }
+
+/** A trigger in a mailbox. */
+export interface Call {
+  readonly uid: Uid
+  readonly no: number
+}
+/** `finished`: the run has ended, and it was not taken. */
+export type CallFate = 'taken' | 'refused' | 'finished'
 
 /** One incarnation of an engine process. */
 export interface Worker {
@@ -164,6 +175,8 @@ export interface TurnDelta {
   readonly entries: readonly NewEntry[]
   /** Numbers of messages that these entries have taken. */
   readonly taken: readonly number[]
+  /** Numbers of triggers that nothing takes. */
+  readonly refused: readonly number[]
   /** Children. Their ids are their uids, so they never meet another run. */
   readonly starts: readonly StartDelta[]
   readonly messages: readonly {
@@ -171,6 +184,9 @@ export interface TurnDelta {
     readonly message: NewMessage
     readonly claim: boolean
   }[]
+  readonly events: readonly NewEvent[]
+  /** All that it waits for beside its mailbox; null: as before. */
+  readonly waits: readonly EventWait[] | null
   /** Steps that can be undone and are not; null: as many as before. */
   readonly undoOpen: number | null
   /** What the run shows of itself from now on; null: as before. */
@@ -289,6 +305,7 @@ export interface StepTransaction {
 }
 
 export type * from './rows.js'
+export type * from './store-events.js'
 export type * from './store-operating.js'
 export type { MessageId }
 

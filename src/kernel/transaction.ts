@@ -65,6 +65,7 @@ function applied(closing: Closing, inbox: number, committed: Committed | null): 
   frame.closing = false
   frame.out.stored(delta.entries)
   frame.body.undos.stored(delta.undoOpen)
+  frame.questions.listening.stored(delta.waits)
   frame.deps.committed(delta)
   if (inbox > frame.mail.seen) frame.deps.load(frame.run.uid)
   frame.answer(outcome.ask, entry)

@@ -191,10 +191,11 @@ class TurnInside implements ScopeTurn {
   async roundEnded(round: RoundEnd): Promise<Stored> {
     const { scope, sinceSeq, value, isDone } = round
     if (this.isOver) return new Promise<never>(() => {})
-    this.frame.roundIsOver(scope, sinceSeq)
     const meta = isDone ? { done: true } : {}
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
+    // Not before: until it is written down the scope around may end, and undo it.
+    this.frame.roundIsOver(scope, sinceSeq)
     return left.value
   }
 
@@ -265,10 +266,10 @@ function newAsk(
       return { kind: 'timer', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
-      const { names, until } = question.wish
+      const { names, until, heard = null } = question.wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, dueAt }
     }
     case 'child': {
       const { order } = question

@@ -26,6 +26,8 @@ export class Undos {
   private readonly defects: Defects
   /** How many the row says are open. */
   private told = 0
+  /** What was noted since the row was told will never be stored. */
+  isUnsaid = false
 
   constructor(defects: Defects) {
     this.defects = defects
@@ -65,7 +67,7 @@ export class Undos {
 
   /** How many are open, if that has changed; null: as many as before. `more`: by an answer that is not noted yet. */
   news(more: number): number | null {
-    if (this.defects.has('undo-open-not-stored')) return null
+    if (this.isUnsaid || this.defects.has('undo-open-not-stored')) return null
     const open = this.openCount + more
     return open === this.told ? null : open
   }
@@ -73,6 +75,12 @@ export class Undos {
   /** The row knows of so many. */
   stored(open: number | null): void {
     if (open !== null) this.told = open
+  }
+
+  /** What is decided is not stored, and nothing more is noted here. Gives back how many are open by what is stored. */
+  unsay(): number {
+    this.isUnsaid = true
+    return this.told
   }
 
   /** Only in a race whose losers are forgotten on purpose. */

@@ -5,11 +5,12 @@ import { encodeError } from '../model/error-record.js'
 import { databaseRefused, leaseLost } from '../model/errors.js'
 import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
-import { Failure, type Program } from '../model/program.js'
+import { Failure, type Outside, type Program } from '../model/program.js'
 import { isFinal } from '../model/run.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
+import { Calls } from './calls.js'
 import { childRun } from './child-run.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
@@ -21,15 +22,14 @@ import { Frames } from './frames.js'
 import { Grants } from './grants.js'
 import type { HolderDeps } from './held-run.js'
 import { Lease } from './lease.js'
-import { Letters } from './letters.js'
 import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
+import { Post } from './post.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
 import { Uids } from './uids.js'
 import { createdEntry, type WakeDeps, wake } from './wake.js'
-
-const LOOK_AGAIN_MS = 5
+import { within } from './within.js'
 
 export class WorkerHost {
   readonly options: KernelOptions
@@ -40,9 +40,12 @@ export class WorkerHost {
   readonly frames: Frames
   readonly events: Events
   readonly results: Results
+  readonly calls: Calls
   readonly committer: Committer
   readonly lease: Lease
-  readonly letters: Letters
+  readonly post: Post
+  /** Other runs, for steps: the kernel around this worker. */
+  outside!: Outside
   private readonly claimer: Claimer
   private readonly executor: Executor
   private readonly grants: Grants
@@ -65,13 +68,14 @@ export class WorkerHost {
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs)
+    this.calls = new Calls(store, ports, pollMs)
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
-    this.letters = new Letters(store, ports.log, (...sent) => this.committer.send(...sent))
+    this.post = new Post(store, ports.log, (...sent) => this.committer.send(...sent))
     this.adoption = new Adoption(frames, this.executor, () => {
       this.counters['worker.adopted'] += 1
     })
@@ -143,15 +147,7 @@ export class WorkerHost {
 
   /** Resolves when `met`, or when the grace is over. */
   private within(met: () => boolean): Promise<void> {
-    const { clock } = this.options.ports
-    const until = clock.monotonic() + this.options.closeGraceMs
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (met() || clock.monotonic() >= until) resolve()
-        else clock.after(LOOK_AGAIN_MS, look)
-      }
-      look()
-    })
+    return within(this.options.ports.clock, this.options.closeGraceMs, met)
   }
 
   // ── what the database says ────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +194,7 @@ export class WorkerHost {
   private upkeep(): void {
     if (this.closing) return
     void this.events.flush()
-    if (this.options.worker) void this.letters.carry()
+    if (this.options.worker) this.post.carry()
     this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
   }
 
@@ -311,6 +307,7 @@ export class WorkerHost {
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
         execute: options.execute ?? null,
+        outside: () => this.outside,
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),
@@ -341,7 +338,10 @@ export class WorkerHost {
     }
   }
 
-  private turnCommitted({ fence, entries, next }: TurnDelta): void {
+  private turnCommitted(delta: TurnDelta): void {
+    const { fence, entries, next } = delta
+    this.calls.committed(delta)
+    this.post.committed(delta)
     const frame = this.frames.active.get(fence.uid)
     if (!frame) return
     const { run } = frame

@@ -11,6 +11,7 @@ export const CODES = {
   WAIT_TIMED_OUT: { retryable: false },
   RUN_NOT_FOUND: { retryable: false },
   RUN_FINISHED: { retryable: false },
+  NOT_AVAILABLE: { retryable: true },
   RUN_NOT_RETRYABLE: { retryable: false },
   ATTEMPT_CHANGED: { retryable: false },
   ID_INVALID: { retryable: false },
@@ -62,6 +63,7 @@ interface Details {
   VALUE_UNSTORABLE: { readonly path: string }
   VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
+  NOT_AVAILABLE: { readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details

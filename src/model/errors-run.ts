@@ -1,6 +1,7 @@
 // Errors that the execution of a run meets: its steps, its scopes, its end.
 
-import { PerdureError } from './error.js'
+import { type ErrorCode, PerdureError } from './error.js'
+import type { FinalStatus } from './run.js'
 
 export const leaseLost = (runId: string): PerdureError =>
   new PerdureError('LEASE_LOST', `This worker has lost run ${runId}; another goes on with it.`, {
@@ -76,3 +77,19 @@ export const runFinished = (runId: string, status: string): PerdureError =>
     runId,
     details: { status },
   })
+
+const ENDS: Record<Exclude<FinalStatus, 'completed'>, [ErrorCode, string, string]> = {
+  failed: ['WORKFLOW_FAILED', 'failed', 'engine.retry(id) runs the failed step again'],
+  cancelled: ['WORKFLOW_CANCELLED', 'was cancelled', 'start a new run if it was a mistake'],
+  timed_out: ['WORKFLOW_TIMED_OUT', 'timed out', 'start it with a longer timeout'],
+}
+
+export function endedBadly(
+  runId: string,
+  status: Exclude<FinalStatus, 'completed'>,
+  message: string,
+  cause: Error | undefined,
+): PerdureError {
+  const [code, verb, hint] = ENDS[status]
+  return new PerdureError(code, `Run ${runId} ${verb}: ${message}`, { hint, runId, cause })
+}

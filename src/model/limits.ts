@@ -75,3 +75,6 @@ export const RETENTION_EVERY_MS = 60_000
 
 /** The longest delay a Node timer can hold; a longer one fires at once. */
 export const TIMER_MAX_MS = 2 ** 31 - 1
+
+/** An event that everybody has heard is kept so long: until then its id is known, and a wait that was on its way finds it. */
+export const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000

@@ -52,3 +52,28 @@ export const outcomeOfTransactionUnknown = (cause: unknown): PerdureError =>
     'The database did not say whether it has committed the transaction of engine.transaction.',
     { hint: 'look for what it wrote; a start with an id of your own may be repeated', cause },
   )
+
+/** `available`: what the run takes now. */
+export const notAvailable = (
+  runId: string,
+  name: string,
+  available: readonly string[],
+): PerdureError => {
+  const listed = available.map((one) => `"${one}"`).join(', ')
+  const takes = available.length === 0 ? 'it takes nothing now' : `it takes ${listed}`
+  return new PerdureError('NOT_AVAILABLE', `Run ${runId} cannot take "${name}" now: ${takes}.`, {
+    hint: "wait for it with { within: '5s' }, or send it with signal, which is kept until the run takes it",
+    runId,
+    details: { available },
+  })
+}
+
+export const notTakenYet = (runId: string, name: string): PerdureError =>
+  new PerdureError(
+    'OUTCOME_UNKNOWN',
+    `Run ${runId} has neither taken nor refused "${name}" so far: no worker has come to it.`,
+    {
+      hint: 'ask engine.explain for the reason; the same trigger again with the same { id } is applied once',
+      runId,
+    },
+  )

@@ -3,6 +3,7 @@
 // A Program never sees the journal or the mailbox. It asks; the kernel answers from the journal, or makes
 // the answer true, records it, and then answers. Replay is the same loop as the first time.
 
+import type { RunId, Uid } from './ids.js'
 import type { Instant, Message, RetryPolicy, RunFacts, Stored, TaskOrder } from './run.js'
 
 export interface Program {
@@ -91,8 +92,36 @@ export interface Attempt {
   /** The same for all attempts of this step, different for every other step of every run. */
   readonly idempotencyKey: string
   readonly signal: AbortSignal
+  /** Other runs. */
+  readonly outside: Outside
   /** Runs `work` in a database transaction that commits together with the step's answer, or not at all. */
   transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T>
+}
+
+/** What a step does to other runs. Repeated under the same id it changes nothing. */
+export interface Outside {
+  start(
+    run: OutsideRun,
+  ): Promise<{ readonly uid: Uid; readonly id: RunId; readonly isOurs: boolean }>
+  signal(to: RunAddress, name: string, payload: Stored, id: string): Promise<void>
+  cancel(to: RunAddress, reason: string, id: string): Promise<void>
+  /** The definition of a run; null: there is none. */
+  look(to: RunAddress): Promise<string | null>
+}
+
+export interface RunAddress {
+  readonly workspace: string
+  readonly id: RunId
+}
+
+export interface OutsideRun extends RunAddress {
+  readonly definition: string
+  readonly version: string | null
+  readonly input: Stored
+  readonly timeoutMs: number | null
+  readonly tags: Readonly<Record<string, string>>
+  /** null: it outlives whoever starts it. */
+  readonly parent: { readonly uid: Uid; readonly id: RunId } | null
 }
 
 /** The user's side of a step's transaction. */
@@ -106,18 +135,39 @@ export interface Transaction {
 /** All that one answer means; written in the same commit as the answer, or not at all. */
 export interface Effect {
   readonly value: Stored
+  readonly events?: readonly EmittedEvent[]
+}
+
+/** For every run of the workspace that waits for it. `keys`: what a wait may match. */
+export interface EmittedEvent {
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly payload: Stored
 }
 
 export interface Wish {
   readonly names: readonly string[]
   readonly until: Due | null
+  /** No message to this run is wished for: something that happens elsewhere. */
+  readonly heard?: Heard
 }
+
+/** The next event of the workspace that has all of `match`, or the end of a run. */
+export type Heard =
+  | { readonly event: string; readonly match: readonly string[] }
+  | { readonly run: RunId }
 
 export interface ChildOrder {
   readonly definition: string
   /** null: not known here; pinned by the worker that first claims it. */
   readonly version: string | null
   readonly input: Stored
+  /** It runs already, started under this uid. */
+  readonly adopts?: Uid
+  /** Told of its uid when it is started. */
+  readonly startedAs?: (uid: Uid) => void
+  /** Work of the run itself, done elsewhere. */
+  readonly isTask: boolean
   /** For a task: how its one step is tried. */
   readonly order: TaskOrder | null
   /** For a workflow: each retry is a new child run. */

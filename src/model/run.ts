@@ -6,7 +6,7 @@
 //   task        a definition that is a single function; a queue-based step is a child run of a task
 //   step        a named unit of user code inside a run, with one recorded outcome
 //   journal     the append-only facts of a run, numbered 1..n
-//   message     something sent to a run from outside: signal, child result, cancel
+//   message     something sent to a run from outside: signal, trigger, event, child result, cancel
 //   turn        one stretch of executing a run, from being claimed until it parks or ends
 //   worker      one engine process incarnation that claims runs; has a lease
 //   workspace   the tenant a run belongs to
@@ -73,8 +73,12 @@ export interface EntryMeta {
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
   readonly dueAt?: Instant
-  /** wait.opened: the names it takes. */
+  /** wait.opened: the names it takes; or the event it waits for, or the run whose end it waits for. */
   readonly names?: readonly string[]
+  readonly event?: string
+  readonly run?: RunId
+  /** A trigger: how long it waits to be taken, in milliseconds. */
+  readonly within?: number
   /** step.failed, child.ended: when it is tried again. Absent: that was the last time. */
   readonly retryAt?: Instant
   /** run.failed, the end of a child: asked for by its error, if it is tried again. */
@@ -134,12 +138,12 @@ export interface Entry extends NewEntry {
   readonly seq: number
 }
 
-export type MessageKind = 'signal' | 'child' | 'cancel'
+export type MessageKind = 'signal' | 'trigger' | 'event' | 'child' | 'cancel'
 
 export interface NewMessage {
   readonly id: MessageId
   readonly kind: MessageKind
-  /** signal: its name. child: the question in the parent (`name` and `occurrence` in meta). cancel: ''. */
+  /** signal, trigger: its name. event: the event, or how a run ended (`name` and `occurrence` of the wait in meta). */
   readonly name: string
   readonly meta: EntryMeta | null
   readonly payload: Stored | null

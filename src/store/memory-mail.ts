@@ -61,7 +61,8 @@ function accept({ row, message, isCallers }: Letter, options: MailOptions): Fate
   if (known && !options.forgetsIds) return { no: known.no, isKnown: true }
   if (isFinal(row.status) && !options.writesToFinal) return 'RUN_FINISHED'
   const isFull = row.inbox - row.taken >= options.mailboxMax
-  if (isFull && isCallers && message.kind === 'signal') return 'MAILBOX_FULL'
+  const isLimited = message.kind === 'signal' || message.kind === 'trigger'
+  if (isFull && isCallers && isLimited) return 'MAILBOX_FULL'
   row.inbox += 1
   row.messages.push({ ...message, no: row.inbox, at: options.now, takenSeq: null })
   return { no: row.inbox, isKnown: false }

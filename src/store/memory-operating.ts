@@ -20,15 +20,22 @@ import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun } from './memory-run.js'
 import { MemoryTables } from './memory-tables.js'
 
+/** What a caller's transaction does when it commits. */
+interface Pending {
+  readonly starts: LoneStart[]
+  readonly letters: Letter[]
+  readonly rest: (() => void)[]
+}
+
 type Posted = Letter & { readonly no: number }
 
 export class MemoryOperating extends MemoryTables implements OperatingStore {
   private posted: Posted[] = []
   private lettersWritten = 0
-  private readonly callers = new WeakMap<Client, { starts: LoneStart[]; letters: Letter[] }>()
+  private readonly callers = new WeakMap<Client, Pending>()
 
   async begin(_limitMs: number): Promise<CallersTransaction> {
-    const pending = { starts: [] as LoneStart[], letters: [] as Letter[] }
+    const pending: Pending = { starts: [], letters: [], rest: [] }
     const transaction: CallersTransaction = {
       query: async () => ({ rows: [], rowCount: 0 }),
       inside: (work) => work(),
@@ -37,6 +44,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
         this.callers.delete(transaction)
         for (const start of pending.starts) this.startNow(start)
         for (const letter of pending.letters) this.postNow(letter)
+        for (const happen of pending.rest) happen()
       },
     }
     this.callers.set(transaction, pending)
@@ -68,6 +76,10 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
 
   async post(within: Within, letter: Letter): Promise<void> {
     this.pendingOf(within).letters.push(letter)
+  }
+
+  protected atCommit(within: Within, happen: () => void): void {
+    this.pendingOf(within).rest.push(happen)
   }
 
   async letters(atMost: number): Promise<readonly Posted[]> {

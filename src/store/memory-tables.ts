@@ -190,7 +190,7 @@ export class MemoryTables {
 
   /** Whether it was applied. */
   private turn(delta: TurnDelta, batch: Batch): boolean {
-    const { fence, next, entries, taken } = delta
+    const { fence, next, entries, taken, refused: untaken } = delta
     const row = this.runs.get(fence.uid)
     const refused = this.refuses(row, delta, batch)
     batch.fates.set(delta, refused ?? 'applied')
@@ -202,18 +202,20 @@ export class MemoryTables {
     }
     const takenSeq = row.journal.length
     if (entries.length > 0) batch.spans.push([row.uid, from + 1, takenSeq])
-    row.taken += taken.length
-    for (const no of taken) {
-      const message = row.messages[no - 1]
-      // The payload is in the journal now.
-      if (message) row.messages[no - 1] = { ...message, payload: null, takenSeq }
-    }
+    row.taken += taken.length + untaken.length
+    // The payload is in the journal now.
+    for (const no of taken) settle(row, no, takenSeq)
+    for (const no of untaken) settle(row, no, 0)
     row.updatedAt = batch.now
     row.undoOpen = delta.undoOpen ?? row.undoOpen
     row.state = delta.state ?? row.state
+    this.listens(row, delta)
     this.move(row, next, batch.now)
     return true
   }
+
+  /** What it waits for and emits beside the mailboxes. */
+  protected listens(_row: MemoryRun, _delta: TurnDelta): void {}
 
   private refuses(
     row: MemoryRun | undefined,
@@ -269,6 +271,11 @@ export class MemoryTables {
   protected append(row: MemoryRun, entry: NewEntry): void {
     row.journal.push({ ...entry, seq: row.journal.length + 1, epoch: row.epoch })
   }
+}
+
+function settle(row: MemoryRun, no: number, takenSeq: number): void {
+  const message = row.messages[no - 1]
+  if (message) row.messages[no - 1] = { ...message, payload: null, takenSeq }
 }
 
 function done(uid: Uid, row?: MemoryRun): Answer & { kind: 'done' } {

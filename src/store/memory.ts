@@ -3,6 +3,8 @@
 // wrong, so `busy` is never its answer.
 
 import type {
+  Call,
+  CallFate,
   Committed,
   Delta,
   FeedEntry,
@@ -17,7 +19,7 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
-import { MemoryOperating } from './memory-operating.js'
+import { MemoryEvents } from './memory-events.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, own, release } from './memory-run.js'
@@ -26,7 +28,7 @@ import type { MemoryStoreOptions } from './memory-tables.js'
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryOperating implements Store {
+export class MemoryStore extends MemoryEvents implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
@@ -219,6 +221,15 @@ export class MemoryStore extends MemoryOperating implements Store {
       const status: FinalStatus = row.status
       const reason = last?.meta?.reason ?? null
       return [{ workspace, id, uid: row.uid, status, payload: last?.payload ?? null, reason }]
+    })
+  }
+
+  async called(calls: readonly Call[]) {
+    return calls.flatMap(({ uid, no }): (Call & { readonly fate: CallFate })[] => {
+      const row = this.runs.get(uid)
+      const takenSeq = row?.messages[no - 1]?.takenSeq ?? null
+      if (takenSeq !== null) return [{ uid, no, fate: takenSeq > 0 ? 'taken' : 'refused' }]
+      return !row || isFinal(row.status) ? [{ uid, no, fate: 'finished' }] : []
     })
   }
 

@@ -2,6 +2,7 @@
 
 import type {
   CallersTransaction,
+  EventStore,
   ForkPlan,
   Letter,
   LoneAnswer,
@@ -21,6 +22,7 @@ import {
   type SqlValue,
 } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
+import { sqlEvents } from './events.js'
 import type { Sql } from './sql.js'
 import { asDriverError, invalidTransaction, transactionId } from './step-transaction.js'
 import { list, metaText, numberOf, onlyRow, pack, textOf, textOrNull } from './wire.js'
@@ -31,7 +33,7 @@ const FIRST_UID = '00000000-0000-0000-0000-000000000000'
 const PRUNE_LOOK = 1_000
 const PRUNE_MOST = 100
 
-export function sqlOperating(driver: Driver, sql: Sql): OperatingStore {
+export function sqlOperating(driver: Driver, sql: Sql): OperatingStore & EventStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -39,6 +41,7 @@ export function sqlOperating(driver: Driver, sql: Sql): OperatingStore {
     return callersQuery(within, text, params, sql)
   }
   return {
+    ...sqlEvents(sql, write, through),
     begin: (limitMs) => begin(driver, sql, limitMs),
     async startAlone(start, within) {
       const params = startParams(start, within)

@@ -12,6 +12,7 @@ import type {
 import type { RunId, Uid } from '../model/ids.js'
 import type { EntryKind, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
 import type { SqlValue } from './driver.js'
+import { packEvents, packWaits } from './events.js'
 import {
   List,
   list,
@@ -80,6 +81,8 @@ export function packCommit(
       ...entryColumns(sorted.turns),
       ...starts,
       ...messages,
+      packWaits(sorted.turns.map(({ delta }) => delta)),
+      packEvents(sorted.turns.map(({ delta }) => delta)),
     ],
     places: {
       t: sorted.turns.map(({ place }) => place),
@@ -145,7 +148,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
     epoch.add(fence.epoch)
     seq.add(fence.seq)
     count.add(entries.length)
-    taken.add(delta.taken.length)
+    taken.add(delta.taken.length + delta.refused.length)
     seen.add(park ? park.seen : null)
     mail.add(delta.messages.length > 0 ? 1 : 0)
     outcome.add(entries.some(isOutcome))
@@ -203,6 +206,10 @@ function entryColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
     for (const message of delta.taken) {
       takenTurn.add(place)
       takenNo.add(message)
+    }
+    for (const message of delta.refused) {
+      takenTurn.add(place)
+      takenNo.add(-message)
     }
   }
   const numbers = [turn, no, occurrence, attempt, at, kind].map(String)

@@ -2,9 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
+  Call,
+  CallFate,
   Claimed,
   Committed,
   Delta,
+  EventStore,
   FeedEntry,
   Fence,
   Loaded,
@@ -75,7 +78,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   return Object.assign(store, sqlOperating(driver, sql))
 }
 
-class SqlStore implements Omit<Store, keyof OperatingStore> {
+class SqlStore implements Omit<Store, keyof OperatingStore | keyof EventStore> {
   readonly isSingle: boolean
   readonly read: RunReader
   private readonly driver: Driver
@@ -227,6 +230,17 @@ class SqlStore implements Omit<Store, keyof OperatingStore> {
     return (await this.rows(this.sql.settled, [workspaces, pack(tickets.map(({ id }) => id))])).map(
       settledOf,
     )
+  }
+
+  async called(calls: readonly Call[]) {
+    if (calls.length === 0) return []
+    const uids = list(calls.map(({ uid }) => uid))
+    const rows = await this.rows(this.sql.called, [uids, list(calls.map(({ no }) => no))])
+    return rows.map((row) => ({
+      uid: textOf(row, 'uid') as Uid,
+      no: numberOf(row, 'no'),
+      fate: textOf(row, 'fate') as CallFate,
+    }))
   }
 
   async delivered(feedIds: readonly number[]): Promise<void> {

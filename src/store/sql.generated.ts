@@ -96,7 +96,7 @@ create table @schema@.journal (
 );
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
--- a taken message (taken_seq set, payload moved to the journal) still refuses its id a second time.
+-- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,
@@ -193,9 +193,10 @@ create view @schema@.shown_v1 as
 -- C4. Messages are numbered under the lock of the run's row, known ids change nothing.
 -- C5. Sending it again writes nothing twice: turns by their seq, starts by their id, messages by their id.
 --
--- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken; s_ starts (s_turn 0: a
+-- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
+-- t_waits, t_events: listen_v1, null if no turn has any.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -213,7 +214,8 @@ create function @schema@.commit_v1(
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
-  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text
+  m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text,
+  t_waits text, t_events text
 ) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -347,9 +349,9 @@ begin
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
-        update messages m set taken_seq = t_seq[k.turn] + t_count[k.turn], payload = null
+        update messages m set taken_seq = case when k.no > 0 then t_seq[k.turn] + t_count[k.turn] else 0 end, payload = null
           from unnest(k_turn, k_no) k (turn, no)
-          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = k.no;
+          where applied[k.turn] = phase and m.uid = t_uid[k.turn] and m.no = abs(k.no);
         plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
       end if;
     end if;
@@ -411,6 +413,10 @@ begin
     end if;
   end loop;
 
+  if t_waits is not null or t_events is not null then
+    perform listen_v1(t_uid, applied, t_waits, t_events, now_at);
+  end if;
+
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
   -- limit, which is for callers' signals only: a cancel and a child's result must not be lost.
   if mail_count > 0 then
@@ -437,7 +443,7 @@ begin
           when p.known is not null then 'known'
           when p.finished_at is not null then 'RUN_FINISHED'
           when p.copy > 1 then 'copy'
-          when p.turn = 0 and p.kind = 'signal' and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
+          when p.turn = 0 and p.kind in ('signal', 'trigger') and p.inbox - p.taken + p.place > mailbox_max then 'MAILBOX_FULL'
           else 'new' end as fate
         from placed p),
     numbered as (
@@ -1035,14 +1041,155 @@ begin
     delete from journal j where j.uid = any (doomed);
     delete from messages m where m.uid = any (doomed);
     delete from states s where s.uid = any (doomed);
+    delete from waits w where w.uid = any (doomed);
     pruned := cardinality(doomed);
     next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
   end if;
   return next;
 end $f$;` },
+  { number: 5, name: 'events', breaking: false, sql: `-- breaking: no
+-- Events of a workspace, and runs that wait for one, or for the end of another run.
+--
+-- V1. Write first, then look, on both sides: an event is a row before waits are looked for, a wait is a row before events are
+--     looked for. Whoever looks second sees the other, and the id of the message (that of the wait) makes it once.
+-- V2. A wait hears what happens from the moment it was asked for (\`since\`).
+
+-- \`at\` is null inside a caller's transaction: such an event happens when it is first seen. \`keys\`: one text for each field of
+-- the payload and its value; a wait's \`match\` must be among them.
+create table @schema@.events (
+  no bigserial primary key,
+  at timestamptz,
+  is_told boolean not null default false,
+  workspace text not null,
+  id text not null,
+  name text not null,
+  keys text[] not null,
+  payload text,
+  constraint events_id unique (workspace, id)
+);
+create index events_untold on @schema@.events (no) where not is_told;
+create index events_recent on @schema@.events (workspace, name, at);
+create index events_old on @schema@.events (at) where is_told;
+
+-- All that a run waits for beside its mailbox: replaced as a whole by the commit that changes it. Either \`event\` or \`run\`.
+create table @schema@.waits (
+  uid uuid not null,
+  occurrence int not null,
+  is_looked boolean not null default false,
+  since timestamptz not null,
+  name text not null,
+  workspace text not null,
+  event text,
+  match text[] not null,
+  run text,
+  primary key (uid, name, occurrence)
+);
+create index waits_event on @schema@.waits (workspace, event, (coalesce(match[1], ''))) where event is not null;
+create index waits_new on @schema@.waits (uid) where not is_looked and event is not null;
+create index waits_run on @schema@.waits (uid) where run is not null;
+
+-- What the turns of a commit say, as JSON: [turn, [name, occurrence, since, event, match, run] …] and
+-- [turn, id, name, keys, payload]. \`applied\`: per turn, whether it was applied.
+create function @schema@.listen_v1(t_uid uuid[], applied int[], t_waits text, t_events text, now_at timestamptz) returns void
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $f$
+begin
+  if t_waits is not null then
+    delete from waits w using json_array_elements(t_waits::json) t (turn)
+      where w.uid = t_uid[(t.turn ->> 0)::int] and applied[(t.turn ->> 0)::int] > 0;
+    insert into waits (uid, occurrence, since, name, workspace, event, match, run)
+      select r.uid, (w.one ->> 1)::int, instant_v1((w.one ->> 2)::float8), w.one ->> 0, r.workspace, w.one ->> 3,
+          array(select json_array_elements_text(w.one -> 4)), w.one ->> 5
+        from json_array_elements(t_waits::json) t (turn)
+        cross join lateral json_array_elements(t.turn -> 1) w (one)
+        join runs r on r.uid = t_uid[(t.turn ->> 0)::int]
+        where applied[(t.turn ->> 0)::int] > 0;
+  end if;
+  if t_events is not null then
+    insert into events (at, workspace, id, name, keys, payload)
+      select now_at, r.workspace, e.one ->> 1, e.one ->> 2, array(select json_array_elements_text(e.one -> 3)), e.one ->> 4
+        from json_array_elements(t_events::json) e (one)
+        join runs r on r.uid = t_uid[(e.one ->> 0)::int]
+        where applied[(e.one ->> 0)::int] > 0
+        on conflict (workspace, id) do nothing;
+  end if;
+end $f$;
+
+-- One event past the group commit. \`is_within\`: in a caller's transaction.
+create function @schema@.emit_v1(e_workspace text, e_id text, e_name text, e_keys text, e_payload text, is_within boolean) returns void
+language sql
+set search_path = @schema@, pg_temp
+as $f$
+  insert into events (at, workspace, id, name, keys, payload)
+    values (case when is_within then null else clock_v1() end, e_workspace, e_id, e_name,
+      array(select json_array_elements_text(e_keys::json)), e_payload)
+    on conflict (workspace, id) do nothing
+$f$;
+
+-- Which waits hear which events now, at most so many. An event that finds none is told; a wait that finds none has looked.
+-- What is given back is so until heard_v1 says that the messages are there.
+create function @schema@.fan_out_v1(most int, keep_ms float8)
+  returns table (uid text, workspace text, run text, name text, occurrence int, message text, payload text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  e events;
+  n int;
+  total int := 0;
+begin
+  update events set at = now_at where not is_told and at is null;
+  for e in select * from events where not is_told order by no limit 100 loop
+    return query
+      select w.uid::text, r.workspace, r.id, w.name, w.occurrence, e.name, e.payload
+        from waits w cross join lateral (select r.workspace, r.id from runs r where r.uid = w.uid limit 1) r
+        where w.workspace = e.workspace and w.event = e.name and coalesce(w.match[1], '') = any (e.keys || ''::text)
+          and w.match <@ e.keys and w.since <= e.at
+        limit most - total;
+    get diagnostics n = row_count;
+    if n = 0 then
+      update events set is_told = true where no = e.no;
+    end if;
+    total := total + n;
+    exit when total >= most;
+  end loop;
+  if total >= most then
+    return;
+  end if;
+  return query
+    select w.uid::text, r.workspace, r.id, w.name, w.occurrence, x.name, x.payload
+      from (select w.* from waits w where not w.is_looked and w.event is not null limit most - total) w
+      cross join lateral (select r.workspace, r.id from runs r where r.uid = w.uid limit 1) r
+      cross join lateral (
+        select x.name, x.payload from events x
+          where x.workspace = w.workspace and x.name = w.event and x.at >= w.since and w.match <@ x.keys order by x.no limit 1) x;
+  update waits w set is_looked = true
+    where not w.is_looked and w.event is not null
+      and not exists (
+        select 1 from events x where x.workspace = w.workspace and x.name = w.event and x.at >= w.since and w.match <@ x.keys);
+  delete from events x where x.no in (
+    select y.no from events y where y.is_told and y.at < now_at - keep_ms * interval '1 millisecond' limit 1000);
+end $f$;` },
 ]
 
 export const QUERIES = {
+  emit: `select @schema@.emit_v1($1::text, $2::text, $3::text, $4::text, $5::text, $6::boolean) is null as done`,
+  fanOut: `select uid, workspace, run, name, occurrence, message, payload from @schema@.fan_out_v1($1::int, $2::float8)`,
+  awaited: `select w.uid::text as uid, o.workspace, o.id as run, w.name, w.occurrence,
+    case when r.uid is null then 'unknown' when r.finished_at is not null then r.status end as message, j.payload
+  from (select w.* from @schema@.waits w where w.run is not null and w.uid > $1::uuid order by w.uid limit $2::int) w
+  cross join lateral (select o.workspace, o.id from @schema@.runs o where o.uid = w.uid limit 1) o
+  left join lateral (
+    select r.uid, r.finished_at, r.status, r.seq from @schema@.runs r where r.workspace = w.workspace and r.id = w.run limit 1) r on true
+  left join lateral (
+    select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) j on true
+  order by w.uid`,
+  heard: `delete from @schema@.waits w using unnest($1::uuid[], @schema@.texts_v1($2::text), $3::int[]) h (uid, name, occurrence)
+  where w.uid = h.uid and w.name = h.name and w.occurrence = h.occurrence`,
   commit: `select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
@@ -1051,7 +1198,8 @@ export const QUERIES = {
   $37::int[], $38::int[],
   $39::int[], $40::uuid[], $41::boolean[], $42::int[], $43::float8[], $44::float8[], $45::uuid[],
   $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text,
-  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text)`,
+  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text,
+  $64::text, $65::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,
@@ -1085,6 +1233,11 @@ export const QUERIES = {
     select r.uid, r.workspace, r.id, r.status, r.seq from @schema@.runs r
       where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
   cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j`,
+  called: `select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate
+  from unnest($1::uuid[], $2::int[]) t (uid, no)
+  left join lateral (select m.taken_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
+  where m.taken_seq is not null or g.goes is null`,
   delivered: `update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending`,
   inherited: `select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload
   from @schema@.feed f

@@ -8,12 +8,13 @@ import type {
   KernelOptions,
   OperatingKernel,
   StartRequest,
+  TriggerCall,
 } from '../kernel/api.js'
 import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import type { RunReader, Settled, Store } from '../kernel/store.js'
+import type { CallFate, RunReader, Settled, Store } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import { gatedStore, type Watcher } from './gated-store.js'
 import { Life, OVER } from './life.js'
@@ -165,6 +166,11 @@ export class Lives implements Kernel {
     return this.ask((kernel) => kernel.signal(to, name, payload, messageId))
   }
 
+  trigger(to: Address, call: TriggerCall): Promise<CallFate> {
+    const id = call.id ?? this.newId<MessageId>()
+    return this.ask((kernel) => kernel.trigger(to, { ...call, id }))
+  }
+
   cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
     const messageId = id ?? this.newId<MessageId>()
     return this.ask((kernel) => kernel.cancel(to, reason, messageId, force))
@@ -180,6 +186,8 @@ export class Lives implements Kernel {
     lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
     signalWithin: (within, to, name, payload, id) =>
       this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),
+    emit: (workspace, event, within) =>
+      this.ask(({ operations }) => operations.emit(workspace, event, within)),
     transaction: (work) => this.ask(({ operations }) => operations.transaction(work)),
     pause: (to) => this.ask(({ operations }) => operations.pause(to)),
     resume: (to) => this.ask(({ operations }) => operations.resume(to)),

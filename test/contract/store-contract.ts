@@ -4,6 +4,7 @@
 import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
 import { batchContract } from './contract-batches.js'
+import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
 import { mailContract } from './contract-mail.js'
 import { operatingContract } from './contract-operating.js'
@@ -54,6 +55,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('ownership', () => ownershipContract(on))
     describe('reopen', () => reopenContract(on))
     describe('operating', () => operatingContract(on))
+    describe('events and calls', () => eventContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))

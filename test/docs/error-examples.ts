@@ -28,7 +28,17 @@ const newerDatabase = {
 
 async function endedTransaction() {
   const fence = { uid: UID, owner: UID, epoch: 1, seq: 1 }
-  const delta = { kind: 'turn', fence, notBefore: null, entries: [], taken: [], starts: [] }
+  const delta = {
+    kind: 'turn',
+    fence,
+    notBefore: null,
+    entries: [],
+    taken: [],
+    refused: [],
+    events: [],
+    waits: null,
+    starts: [],
+  }
   const next = { messages: [], next: { kind: 'go' } }
   const by = { id: UID, build: 'b', leaseMs: 1, definitions: [] } as unknown as Worker
   let statements = 0
@@ -71,6 +81,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   WAIT_TIMED_OUT: lateWait,
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
   RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),
+  NOT_AVAILABLE: () => errors.notAvailable('o-1', 'change', ['approval']),
   RUN_NOT_RETRYABLE: () => errors.runNotRetryable('o-1', 'completed'),
   ATTEMPT_CHANGED: () => errors.attemptChanged('o-1', 1, 2),
   ID_INVALID: () => errors.idInvalid('order 1'),

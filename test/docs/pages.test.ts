@@ -8,6 +8,7 @@ import { programsOf, readPage, run } from './programs.js'
 const PAGES = [
   'functions',
   'signals',
+  'events',
   'retries-and-timeouts',
   'sagas',
   'loops',

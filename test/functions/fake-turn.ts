@@ -81,6 +81,7 @@ export function drive(
     throwRecorded: throwRecordedAs(new Map()),
     tx: (client) => client,
     valueBytesMax: 100_000,
+    events: null,
     find: (name) => definitions.get(name),
   }
   const run = { ...FACTS, definition: made.name, input: given(input), ...script.run }
@@ -151,6 +152,7 @@ function attemptOf(name: string, script: Script): Attempt {
     number: 1,
     idempotencyKey: `key of ${name}`,
     signal: new AbortController().signal,
+    outside: null as never,
     transaction: async (_limitMs, work) =>
       work({
         query: async () =>

@@ -216,6 +216,22 @@ describeOn(['pglite', 'postgres18'], 'functions', (database) => {
     })
   })
 
+  describe('rule 5', () => {
+    test('wf.log speaks from the first line on, and is silent on replay', async () => {
+      const flow = workflow(fresh('speaks'), async (wf) => {
+        wf.log.info('first line')
+        await wf.do('a', () => 1)
+        wf.log.info('second line')
+        await wf.sleep('nap', 50)
+        wf.log.info('third line')
+      })
+      const engine = await world.open([flow], { kernel: { framesMax: 0 } })
+      await (await engine.start(flow)).result()
+      const said = engine.lines.filter((line) => line.includes(' line'))
+      expect(said).toEqual(['info: first line', 'info: second line', 'info: third line'])
+    })
+  })
+
   describe('rule 6', () => {
     test('patched marks are not steps: the code may leave them out later', async () => {
       const name = fresh('patched')

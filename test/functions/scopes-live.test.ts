@@ -333,6 +333,85 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       expect((await engine.explain(run.id)).sentence).toMatch(/What it had done is undone\.$/)
     })
 
+    test.each(['fail', 'are cancelled'] as const)(
+      'steps that %s together are recorded, and the run goes on undoing after a replay',
+      async (how) => {
+        const did: string[] = []
+        let running = 0
+        const saga = workflow(fresh('saga'), async (wf) => {
+          await wf.do('a', () => 1, {
+            retries: 1,
+            retryDelay: 20,
+            undo: (_, step) => {
+              if (step.attempt === 1) throw new Refused('not yet')
+              did.push('undo a')
+            },
+          })
+          const both = new Promise<void>((resolve) => setTimeout(resolve, 5))
+          const step = (name: string) =>
+            wf.do(name, async (step) => {
+              running += 1
+              if (how === 'are cancelled')
+                await new Promise((resolve) => step.signal.addEventListener('abort', resolve))
+              await both
+              throw new Refused(name)
+            })
+          await Promise.all([step('b'), step('c')])
+          await wf.do('never', () => did.push('never'))
+        })
+        const engine = await world.open([saga], more)
+        const run = await engine.start(saga)
+        if (how === 'are cancelled') {
+          await eventually(() => running).toBe(2)
+          await run.cancel('enough')
+        }
+        await eventually(() => run.status()).toBe(how === 'fail' ? 'failed' : 'cancelled')
+        expect(did).toEqual(['undo a'])
+        const { items } = await engine.history(run.id, { limit: 100 })
+        expect(items.filter(({ kind }) => kind === 'step.failed')).toHaveLength(2)
+      },
+    )
+
+    test('a run that is past its time stays so when its undo is retried, and the attempts are counted on', async () => {
+      const attempts: number[] = []
+      const saga = workflow(fresh('saga'), async (wf) => {
+        await wf.do('a', () => 1, {
+          retries: 1,
+          retryDelay: 5,
+          undo: (_, step) => {
+            attempts.push(step.attempt)
+            if (step.attempt < 3) throw new Refused('the bank is closed')
+          },
+        })
+        await wf.waitFor('never')
+      })
+      const engine = await world.open([saga], more)
+      const run = await engine.start(saga, undefined, { timeout: 300 })
+      await eventually(() => run.status()).toBe('failed')
+      await engine.retry(run.id)
+      await eventually(() => run.status()).toBe('timed_out')
+      expect(attempts).toEqual([1, 2, 3])
+      expect((await run.get()).error?.message).toContain('300 ms')
+    })
+
+    test('retry of a run whose child has undone itself starts a new child', async () => {
+      const did: string[] = []
+      const child = workflow(fresh('child'), async (wf) => {
+        await wf.do('a', () => did.push('a'), { undo: () => did.push('undo a') })
+        await wf.do('b', () => {
+          if (did.length === 1) throw new Refused('not yet')
+        })
+        return 'done'
+      })
+      const parent = workflow(fresh('parent'), async (wf) => wf.do('child', child))
+      const engine = await world.open([parent, child], more)
+      const run = await engine.start(parent)
+      await eventually(() => run.status()).toBe('failed')
+      await engine.retry(run.id)
+      await eventually(() => run.status()).toBe('completed')
+      expect(did).toEqual(['a', 'undo a', 'a'])
+    })
+
     test('a second cancel changes nothing while it is undone; force ends it, and says what was skipped', async () => {
       const did: string[] = []
       const saga = workflow(fresh('saga'), async (wf) => {

@@ -62,7 +62,7 @@ test.each(switches)('%s is noticed', { timeout: 600_000 }, async (name, switched
     for (; seed < first + SEEDS_MAX; seed += 1) {
       const { failure } = await runSeed(seed, switched)
       // A world that is red without the defect proves nothing.
-      const { scopes = false } = switched
+      const { scopes = true } = switched
       const isProof = failure !== null && (await runSeed(seed, { scopes })).failure === null
       noticed = isProof ? failure : ''
       if (isProof) break

@@ -211,6 +211,26 @@ export class FaultyStore implements Store {
     return this.call('settled', () => this.world.memory.settled(tickets))
   }
 
+  emit(...args: Parameters<Store['emit']>) {
+    return this.change('emit', null, () => this.world.memory.emit(...args))
+  }
+
+  fanOut(...args: Parameters<Store['fanOut']>) {
+    return this.call('fanOut', () => this.world.memory.fanOut(...args))
+  }
+
+  awaited(...args: Parameters<Store['awaited']>) {
+    return this.call('awaited', () => this.world.memory.awaited(...args))
+  }
+
+  heard(...args: Parameters<Store['heard']>) {
+    return this.change('heard', null, () => this.world.memory.heard(...args))
+  }
+
+  called(calls: Parameters<Store['called']>[0]) {
+    return this.call('called', () => this.world.memory.called(calls))
+  }
+
   delivered(feedIds: readonly number[]): Promise<void> {
     return this.call('delivered', () => this.world.memory.delivered(feedIds))
   }

@@ -132,7 +132,7 @@ function withdrawnIn({ journal }: MemoryRun) {
   const over = new Set<string>()
   const undone = new Set<string>()
   let stopping = false
-  for (const entry of journal) {
+  for (const entry of withoutForgotten(journal, journal.length + 1)) {
     if (isEnd(entry)) over.add(insideOf(entry))
     if (entry.kind === 'run.stopping') stopping = true
     if (!isUndo(entry.name) || stopping) continue
@@ -150,4 +150,19 @@ function withdrawnIn({ journal }: MemoryRun) {
     if (stopping) return 'stopping'
     return within(key, undone) ? 'undone' : null
   }
+}
+
+/** The entries before `seq`, but for those that a re-opening has forgotten: what was asked behind the failure. */
+export function withoutForgotten(journal: readonly Entry[], seq: number): readonly Entry[] {
+  let kept: Entry[] = []
+  for (const entry of journal.slice(0, seq - 1)) {
+    const { name, occurrence } = entry.meta ?? {}
+    if (entry.kind === 'run.reopened' && name !== undefined && occurrence !== undefined) {
+      const key = keyOf({ name, occurrence })
+      const at = kept.findLastIndex((e) => isAnswer(e) && !DONE.has(e.kind) && keyOf(e) === key)
+      const asked = new Set(kept.slice(0, at).map(keyOf))
+      kept = kept.filter((e, i) => at < 0 || i < at || (i > at && asked.has(keyOf(e))))
+    } else kept.push(entry)
+  }
+  return kept
 }

@@ -162,7 +162,7 @@ export class Watch {
     if (byTime && (dueAt === undefined || now < dueAt)) {
       this.fail(18, `${entry.kind} of ${row.uid} at ${now}, due at ${dueAt}`)
     }
-    if (entry.kind === 'run.timed_out' && now < (row.deadlineAt ?? Number.POSITIVE_INFINITY)) {
+    if (entry.kind === 'run.timed_out' && now < deadlineOf(row)) {
       this.fail(18, `${row.uid} timed out too early`)
     }
     const ends = finalStatusOf(entry)
@@ -270,12 +270,15 @@ export class Watch {
       return
     }
     if (dueAt !== null) return this.fail(31, `${row.uid} has a due time and is not due`)
+    const isStopping = row.journal.some(({ kind }) => kind === 'run.stopping')
     for (const message of row.messages) {
       if (message.takenSeq !== null) continue
       const awaited =
         message.kind === 'signal'
           ? waits.some((wait) => wait.meta?.names?.includes(message.name))
-          : message.kind === 'cancel' || children.includes(message.meta?.uid ?? '')
+          : message.kind === 'cancel'
+            ? !isStopping || message.meta?.force
+            : children.includes(message.meta?.uid ?? '')
       if (awaited) return this.fail(31, `${row.uid} sleeps although message ${message.no} is there`)
     }
     const alive = children.some((uid) => this.isOpen(uid))
@@ -357,6 +360,12 @@ export class Watch {
       this.fail('leak', `${process.life.name} has closed with an open transaction`)
     }
   }
+}
+
+/** A run that was re-opened while it was undone has none any more: what stopped it tells. */
+function deadlineOf({ deadlineAt, journal }: MemoryRun): number {
+  const stopping = journal.find(({ kind }) => kind === 'run.stopping')
+  return deadlineAt ?? stopping?.meta?.dueAt ?? Number.POSITIVE_INFINITY
 }
 
 function isSame(before: Shadow, row: MemoryRun): boolean {

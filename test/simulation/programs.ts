@@ -369,6 +369,7 @@ class Body {
       version: null,
       input: op.poison ? `${op.input} ${POISON}` : op.input,
       order: null,
+      isTask: op.definition === 'task',
       retry: policyOf({ retries: op.retries, delayMs: 20, backoff: 'fixed' }),
       timeoutMs: null,
     }

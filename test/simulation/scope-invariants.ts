@@ -2,7 +2,7 @@
 
 import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
-import { insideOf, isUndo, openUndos } from './fold.js'
+import { insideOf, isUndo, openUndos, withoutForgotten } from './fold.js'
 import type { Dispatch } from './programs.js'
 import type { World } from './world.js'
 
@@ -33,9 +33,15 @@ function scopeEnded(world: World, row: MemoryRun, entry: Entry, fail: Fail): voi
   const kept = winner === null ? null : `undo:${inside}${winner}/`
   if (entry.meta?.status !== 'failed' && kept === null) return
   for (const name of before) {
-    if (!name.startsWith(`undo:${inside}`) || (kept && name.startsWith(kept))) continue
+    if (!isUndoIn(entry, name) || (kept && name.startsWith(kept))) continue
     fail('undo', `"${inside}" of ${row.uid} has ended without ${name}`)
   }
+}
+
+/** An undo of something that was done in the scope that `end` tells of; a loop ends with its last round. */
+function isUndoIn(end: Entry, name: string): boolean {
+  const inside = `undo:${insideOf(end)}`
+  return name.startsWith(inside) || name.startsWith(`${inside.slice(0, -1)}@`)
 }
 
 /** The branch that a race that ended well was decided by. */
@@ -66,8 +72,7 @@ function nothingLeft(world: World, row: MemoryRun, entry: Entry, fail: Fail): vo
 /** W1: what is over says nothing any more. */
 function insideWhatIsOver(row: MemoryRun, entry: Entry, fail: Fail): void {
   if (LATE_ALLOWED.has(entry.kind) || isUndo(entry.name) || !entry.name.includes('/')) return
-  for (const end of row.journal) {
-    if (end.seq >= entry.seq) return
+  for (const end of withoutForgotten(row.journal, entry.seq)) {
     const isEnd = end.kind === 'scope.ended' || end.kind === 'round.ended'
     if (isEnd && entry.name.startsWith(insideOf(end)))
       fail('scope', `${entry.kind} of ${entry.name} (${row.uid}) behind the end of its scope`)
@@ -118,12 +123,10 @@ export function checkUndone(row: MemoryRun, fail: Fail): void {
     const ends = journal.filter(({ kind }) => kind === 'scope.ended')
     for (const name of counts.keys()) {
       const isMeant = ends.some((scope) => {
-        const inside = `undo:${insideOf(scope)}`
-        if (!name.startsWith(inside)) return false
+        if (!isUndoIn(scope, name)) return false
         const winner = winnerOf(scope)
-        return (
-          scope.meta?.status === 'failed' || (winner && !name.startsWith(`${inside}${winner}/`))
-        )
+        const kept = `undo:${insideOf(scope)}${winner}/`
+        return scope.meta?.status === 'failed' || (winner && !name.startsWith(kept))
       })
       if (!isMeant) fail('undo', `${uid} has completed, and ${name} is recorded`)
     }

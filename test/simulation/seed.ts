@@ -31,9 +31,7 @@ const REPLAYS = 6
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
   const drawn = optionsOf(seed)
-  // Not by default yet: a few worlds in a hundred are red with them. `SCOPES=1` switches them on.
-  const isScoped = switches.scopes ?? process.env.SCOPES === '1'
-  const options = { ...drawn, scopes: drawn.scopes && isScoped }
+  const options = { ...drawn, scopes: drawn.scopes && (switches.scopes ?? true) }
   const world = new World(options, switches)
   const clients = new Clients(world)
   const { scheduler } = world

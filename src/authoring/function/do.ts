@@ -37,7 +37,7 @@ export function doStep(
     refuseMore(rest, 1, where)
     return inline(context, step, what as (step: Step) => unknown, readStepOptions(rest[0], where))
   }
-  const target = made ?? named(context, what, where)
+  const target = named(context, what, where)
   refuseMore(rest, 2, where)
   const [input, options] = rest
   if (typeof target !== 'string') {
@@ -106,6 +106,7 @@ function child(
       definition: known?.name ?? (target as string),
       version: known?.version ?? null,
       input: encode(input, `the input of step "${name}"`, around.valueBytesMax),
+      isTask: !isWorkflow,
       // A task carries out the order itself, in its one step; a workflow is started anew.
       order: isWorkflow ? null : orderOf(retry, timeoutMs),
       retry: isWorkflow ? (retry ?? NO_RETRY) : NO_RETRY,
@@ -118,7 +119,9 @@ function child(
 }
 
 /** A name that this engine does not have is allowed: another worker may, now or after the next deploy. */
-function named({ around }: Context, what: unknown, where: string): Made | string {
+export function named({ around }: Context, what: unknown, where: string): Made | string {
+  const made = madeOf(what)
+  if (made) return made
   const name = refName(what) ?? what
   if (typeof name === 'string' && DEFINITION_NAME.test(name)) return around.find(name) ?? name
   throw new PerdureError('DEFINITION_UNKNOWN', `${where} cannot run ${shown(what)}.`, {
@@ -128,7 +131,7 @@ function named({ around }: Context, what: unknown, where: string): Made | string
   })
 }
 
-function refuseMore(rest: readonly unknown[], most: number, where: string): void {
+export function refuseMore(rest: readonly unknown[], most: number, where: string): void {
   if (rest.length <= most) return
   throw optionInvalid('arguments', where, rest[most], 'left out')
 }

@@ -14,7 +14,7 @@ import { type Context, instantMs } from './context.js'
 
 const OPTIONS = ['timeout', 'orNull', 'schema']
 
-interface Wait {
+export interface Wait {
   readonly until: Due | null
   readonly orNull: boolean
   readonly schema: Schema | null
@@ -34,8 +34,8 @@ export function waitFor(context: Context, what: unknown, options: unknown): Prom
   const answer = context.turn.receive(name, { names, until: wait.until })
   return answered(answer, context.around, (message) => {
     close()
-    if (message === null) return missing(wait, title)
-    const payload = payloadOf(message, wait.schema)
+    if (message === null) return missing(wait, 'signal', title)
+    const payload = payloadOf(message, wait.schema, 'signal')
     return many ? { name: message.name, payload } : payload
   })
 }
@@ -63,7 +63,7 @@ function signalName(name: unknown): string {
   return name
 }
 
-function readWait(options: unknown, where: string): Wait {
+export function readWait(options: unknown, where: string): Wait {
   if (options === undefined) return { until: null, orNull: false, schema: null }
   if (typeof options !== 'object' || options === null) {
     throw optionInvalid('options', where, options, 'an object')
@@ -87,17 +87,21 @@ function readUntil(timeout: unknown, where: string): Due | null {
     : { afterMs: durationMs(timeout as Duration) }
 }
 
-function missing(wait: Wait, title: string): null {
+export function missing(wait: Wait, what: 'signal' | 'event', title: string): null {
   if (wait.orNull) return null
-  throw new PerdureError('WAIT_TIMED_OUT', `No signal "${title}" came in time.`, {
+  throw new PerdureError('WAIT_TIMED_OUT', `No ${what} "${title}" came in time.`, {
     hint: 'catch this, or give orNull: true to get null instead',
     step: title,
   })
 }
 
 /** A message that does not fit is used up; the sender has long gone, so the run hears of it. */
-function payloadOf(message: Message, schema: Schema | null): unknown {
+export function payloadOf(
+  message: Message,
+  schema: Schema | null,
+  what: 'signal' | 'event',
+): unknown {
   const payload = message.payload === null ? undefined : decode(message.payload)
   if (schema === null) return payload
-  return parseNow(schema, payload, 'PAYLOAD_INVALID', `The payload of signal "${message.name}"`)
+  return parseNow(schema, payload, 'PAYLOAD_INVALID', `The payload of ${what} "${message.name}"`)
 }

@@ -18,6 +18,8 @@ import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
 import { undoBy } from '../undo.js'
 import { type Context, type ContextOfRun, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
+import { emit, waitForEvent } from './events.js'
+import { handle, start } from './remote.js'
 import { DoneWith, loop, race, scope } from './scopes.js'
 import { waitFor } from './wait.js'
 
@@ -68,6 +70,22 @@ class Verbs {
 
   waitFor(what: unknown, options?: unknown): Promise<unknown> {
     return waitFor(this.#context, what, options)
+  }
+
+  waitForEvent(event: unknown, options?: unknown): Promise<unknown> {
+    return waitForEvent(this.#context, event, options)
+  }
+
+  emit(event: unknown, payload?: unknown): void {
+    emit(this.#context, event, payload)
+  }
+
+  start(name: unknown, target: unknown, ...rest: readonly unknown[]): Promise<unknown> {
+    return start(this.#context, name, target, rest)
+  }
+
+  handle(target: unknown, id: unknown): unknown {
+    return handle(this.#context, target, id)
   }
 
   scope(name: unknown, fn: unknown, options?: unknown): Promise<unknown> {

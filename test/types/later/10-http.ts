@@ -1,52 +1,7 @@
-// 10. A run that begins if and only if the user's own transaction commits, from an HTTP handler.
-import { createServer } from 'node:http'
-import { createEngine, PerdureError } from 'perdure'
+// 10. The rest of ../programs/10-http.ts: from another program, over HTTP, with types only.
 import { createClient } from 'perdure/client'
-import pg from 'pg'
-import { order } from '../programs/01-order.js'
+import type { engine } from '../programs/01-order.js'
 
-const pool = new pg.Pool()
-const engine = await createEngine({ database: pool, workflows: [order] })
-
-createServer(async (_request, response) => {
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    const { rows } = await client.query<{ id: string }>(
-      'insert into orders (amount) values (100) returning id',
-    )
-    const { id } = await engine.start(
-      order,
-      { id: rows[0]?.id ?? '', amount: 100, email: 'a@b.example' },
-      { id: `order:${rows[0]?.id}`, transaction: client },
-    )
-    await client.query('commit')
-    response.writeHead(202, { location: `/orders/${id}` }).end()
-  } catch (error) {
-    await client.query('rollback')
-    if (PerdureError.is(error, 'INPUT_INVALID'))
-      response.writeHead(422).end(JSON.stringify(error.details.issues.map((i) => i.message)))
-    else if (PerdureError.is(error, 'ID_TAKEN')) response.writeHead(409).end(error.details.workflow)
-    else response.writeHead(500).end()
-  } finally {
-    client.release()
-  }
-}).listen(0)
-
-// The same without a pool of one's own: works on the embedded database too, and wakes a worker right after COMMIT.
-const { id } = await engine.transaction(async (tx) => {
-  await tx.query('insert into orders …')
-  return engine.start(
-    order,
-    { id: 'o-9', amount: 1, email: 'a@b.example' },
-    { id: 'order:9', transaction: tx },
-  )
-})
-// A later request finds the run by its id, with its types.
-const info = await engine.handle(order, id).get()
-if (info.status === 'waiting') console.log(info.state.phase)
-await engine.handle(order, id).signal('approval', { ok: true, by: 'ada' }, { id: 'click-1' })
-// From another program, over HTTP: types only.
 const remote = createClient<typeof engine>('http://127.0.0.1:4114', { token: 't' })
 console.log(
   (await (await remote.start('order', { id: 'o-10', amount: 1, email: 'a@b.example' })).result())
@@ -58,5 +13,3 @@ for await (const run of remote.list({
   createdAfter: new Date('2026-01-01'),
 }))
   console.log(run.id, run.state.phase)
-const page = await engine.list({ status: 'waiting', limit: 20 })
-if (page.next) await engine.list({ status: 'waiting', after: page.next })

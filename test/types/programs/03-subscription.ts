@@ -1,4 +1,4 @@
-// 3. A subscription: one run, one handle. (wf.loop, which keeps its journal short, and trigger: ../later)
+// 3. A subscription that runs for years: one run, one handle, a journal that does not grow.
 import { createEngine, task, typed, workflow } from 'perdure'
 
 type Plan = 'basic' | 'pro'
@@ -15,28 +15,33 @@ export const subscription = workflow(
   'subscription',
   {
     signals: { change: typed<{ plan: Plan }>(), cancel: typed<{ reason: string }>() },
+    state: typed<{ plan: Plan; month: number; renewsAt: Date }>(),
   },
   async (wf, input: { customer: string; plan: Plan }) => {
-    let sub = { month: 0, plan: input.plan, renewsAt: wf.now() }
-    for (;;) {
-      const message = await wf.waitFor(['change', 'cancel'], {
-        timeout: sub.renewsAt,
-        orNull: true,
-      })
-      if (message?.name === 'cancel') return { months: sub.month, reason: message.payload.reason }
-      if (message?.name === 'change') sub = { ...sub, plan: message.payload.plan }
-      else {
+    const end = await wf.loop(
+      'renewals',
+      { month: 0, plan: input.plan, renewsAt: wf.now() },
+      async (wf, sub) => {
+        wf.setState(sub)
+        const message = await wf.waitFor(['change', 'cancel'], {
+          timeout: sub.renewsAt,
+          orNull: true,
+        })
+        if (message?.name === 'cancel')
+          return wf.done({ months: sub.month, reason: message.payload.reason })
+        if (message?.name === 'change') return { ...sub, plan: message.payload.plan }
         const month = sub.month + 1
-        const { invoice } = await wf.do(
+        await wf.do(
           'charge',
           chargeCard,
           { customer: input.customer, plan: sub.plan, month },
           { retry: { attempts: 5, delay: '1h', maxDelay: '1d' } },
         )
-        await wf.do('file', async () => invoice.toUpperCase())
-        sub = { ...sub, month, renewsAt: in30Days(sub.renewsAt) }
-      }
-    }
+        return { ...sub, month, renewsAt: in30Days(sub.renewsAt) }
+      },
+    )
+    await wf.do('say goodbye', async () => `bye after ${end.months} months: ${end.reason}`)
+    return end
   },
 )
 
@@ -46,5 +51,5 @@ const sub = await engine.start(
   { customer: 'acme', plan: 'basic' },
   { id: 'sub-acme' },
 )
-await sub.signal('change', { plan: 'pro' }, { id: 'change-1' })
-console.log((await sub.result()).months.toFixed())
+const after = await sub.trigger('change', { plan: 'pro' }) // an update: resolves when the run has taken it
+console.log(after.state.plan, after.state.month)

@@ -1,4 +1,4 @@
-// 10. A run from an HTTP handler, found again by its id. (start in a transaction of the user, and the HTTP client: ../later)
+// 10. A run that begins if and only if the user's own transaction commits, from an HTTP handler. (The HTTP client: ../later)
 import { createServer } from 'node:http'
 import { createEngine, PerdureError } from 'perdure'
 import pg from 'pg'
@@ -8,31 +8,43 @@ const pool = new pg.Pool()
 const engine = await createEngine({ database: pool, workflows: [order] })
 
 createServer(async (_request, response) => {
+  const client = await pool.connect()
   try {
-    const { rows } = await pool.query<{ id: string }>(
+    await client.query('begin')
+    const { rows } = await client.query<{ id: string }>(
       'insert into orders (amount) values (100) returning id',
     )
-    const id = rows[0]?.id ?? ''
-    const run = await engine.start(
+    const { id } = await engine.start(
       order,
-      { id, amount: 100, email: 'a@b.example' },
-      { id: `order:${id}` },
+      { id: rows[0]?.id ?? '', amount: 100, email: 'a@b.example' },
+      { id: `order:${rows[0]?.id}`, transaction: client },
     )
-    response.writeHead(202, { location: `/orders/${run.id}` }).end()
+    await client.query('commit')
+    response.writeHead(202, { location: `/orders/${id}` }).end()
   } catch (error) {
+    await client.query('rollback')
     if (PerdureError.is(error, 'INPUT_INVALID'))
       response.writeHead(422).end(JSON.stringify(error.details.issues.map((i) => i.message)))
     else if (PerdureError.is(error, 'ID_TAKEN')) response.writeHead(409).end(error.details.workflow)
     else response.writeHead(500).end()
+  } finally {
+    client.release()
   }
 }).listen(0)
 
+// The same without a pool of one's own: works on the embedded database too, and wakes a worker right after COMMIT.
+const { id } = await engine.transaction(async (tx) => {
+  await tx.query('insert into orders …')
+  return engine.start(
+    order,
+    { id: 'o-9', amount: 1, email: 'a@b.example' },
+    { id: 'order:9', transaction: tx },
+  )
+})
 // A later request finds the run by its id, with its types.
-const info = await engine.handle(order, 'order:9').get()
-if (info.status === 'completed') console.log(info.output.trackingId)
-await engine
-  .handle('order', 'order:9')
-  .signal('approval', { ok: true, by: 'ada' }, { id: 'click-1' })
+const info = await engine.handle(order, id).get()
+if (info.status === 'waiting') console.log(info.state.phase)
+await engine.handle(order, id).signal('approval', { ok: true, by: 'ada' }, { id: 'click-1' })
 for await (const run of engine.list({
   workflow: 'order',
   status: ['failed', 'timed_out'],

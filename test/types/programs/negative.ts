@@ -54,6 +54,26 @@ export const w = workflow(
     await wf.do('u', async () => 1, { retry: { attemps: 3 } })
     // @ts-expect-error no predicates: stopOn is data
     await wf.do('u', async () => 1, { retry: { stopOn: [(error: Error) => error.name === 'x'] } })
+    // @ts-expect-error unknown event
+    await wf.waitForEvent('lead.creatd')
+    // @ts-expect-error unknown event
+    wf.emit('lead.creatd', { id: 'l-1' })
+    // @ts-expect-error wrong payload
+    wf.emit('lead.created', { id: 5 })
+    // @ts-expect-error the payload has no such field
+    ;(await wf.waitForEvent('lead.created', { match: { id: input.k } })).score
+    // @ts-expect-error past its timeout it is null
+    ;(await wf.waitForEvent('lead.created', { timeout: '1h', orNull: true })).id
+    // @ts-expect-error child input
+    await wf.start('c', createUser, { topic: 'x' })
+    // @ts-expect-error no such option
+    await wf.start('c', createUser, { email: 'x' }, { detach: true })
+    // @ts-expect-error not a workflow's signal
+    await wf.handle(order, 'o').signal('aproval', { ok: true, by: input.k })
+    // @ts-expect-error wrong payload
+    await (await wf.start('s', order, { id: 'o', amount: 1, email: 'x' })).signal('approval', {})
+    // @ts-expect-error a run elsewhere cannot be triggered from here
+    await wf.handle(order, 'o').trigger('approval', { ok: true, by: input.k })
     // @ts-expect-error not a registered task
     await wf.do('u', 'creatUser', { email: 'x' })
     // @ts-expect-error registered, wrong input
@@ -217,3 +237,21 @@ export const scoped = workflow('scoped', { state: typed<{ at: string }>() }, asy
   never.value.length
   if (never.winner === 'b') never.value.length
 })
+
+// events and calls
+const elsewhere = await createEngine({ events: { 'lead.created': typed<{ id: string }>() } })
+const sub = await createEngine({ workflows: [subscription] }).then((e) =>
+  e.handle(subscription, 's'),
+)
+// @ts-expect-error unknown event
+await elsewhere.emit('lead.creatd', {})
+// @ts-expect-error wrong payload
+await elsewhere.emit('lead.created', { id: 5 })
+// @ts-expect-error not a signal of it
+await sub.trigger('chance', { plan: 'pro' })
+// @ts-expect-error wrong payload
+await sub.trigger('change', { plan: 'free' })
+// @ts-expect-error not a duration
+await sub.trigger('change', { plan: 'pro' }, { within: 'soon' })
+// @ts-expect-error not a plan
+if ((await sub.trigger('change', { plan: 'pro' })).state.plan === 'free') process.exit()

@@ -1,5 +1,5 @@
 // What Register says, and a definition whose code lives elsewhere. (Register of the tasks: 02-signup.ts)
-import { createEngine, fatal, type PgClient, ref, retryAfter, task, workflow } from 'perdure'
+import { createEngine, fatal, type PgClient, ref, retryAfter, task, typed, workflow } from 'perdure'
 import type { createUser } from './02-signup.js'
 import { CardDeclined } from './services.js'
 
@@ -9,9 +9,11 @@ declare function same<A, B>(proof: Equal<A, B>): void
 
 // An ORM, as far as a type test needs one.
 type MyTx = PgClient & { insert(table: string, row: object): Promise<number> }
+export const events = { 'lead.created': typed<{ id: string }>() }
 declare module 'perdure' {
   interface Register {
     tx: MyTx
+    events: typeof events
   }
 }
 
@@ -28,7 +30,20 @@ export const elsewhere = workflow('elsewhere', async (wf) => {
   same<typeof inserted, number>(true)
 })
 
-const client = await createEngine({ worker: false })
+export const listener = workflow('listener', async (wf) => {
+  const lead = await wf.waitForEvent('lead.created', { match: { id: 'l-1' } })
+  same<typeof lead, { id: string }>(true)
+  const late = await wf.waitForEvent('lead.created', { timeout: '1h', orNull: true })
+  same<typeof late, { id: string } | null>(true)
+  wf.emit('lead.created', { id: 'l-2' })
+  const run = await wf.start('user', ref<typeof createUser>('createUser'), { email: 'x' })
+  const made = await run.result({ timeout: '1h' })
+  same<typeof made, { id: string; email: string }>(true)
+  await wf.handle(elsewhere, 'e').cancel('not needed')
+})
+
+const client = await createEngine({ worker: false, events })
+await client.emit('lead.created', { id: 'l-3' }, { id: 'e-3' })
 const user = await (
   await client.start(ref<typeof createUser>('createUser'), { email: 'x' })
 ).result()

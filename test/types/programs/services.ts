@@ -6,18 +6,20 @@ export class CardDeclined extends Error {
     super(`card declined: ${reason}`)
   }
 }
-export declare const stripe: {
-  charge(
+export const stripe = {
+  charge: async (
     amount: number,
     options: { idempotencyKey: string; signal: AbortSignal },
-  ): Promise<{ paymentId: string }>
-  refund(paymentId: string, options: { idempotencyKey: string }): Promise<void>
+  ): Promise<{ paymentId: string }> => ({ paymentId: `${amount} ${options.idempotencyKey}` }),
+  refund: async (_paymentId: string, _options: { idempotencyKey: string }): Promise<void> => {},
 }
-export declare const crm: {
-  create(user: { id: string; email: string }): Promise<{ crmId: string }>
+export const crm = {
+  create: async (user: { id: string; email: string }): Promise<{ crmId: string }> => ({
+    crmId: `crm-${user.id}`,
+  }),
 }
-export declare const segment: { identify(user: { id: string }): Promise<void> }
-export declare const mail: { send(to: string, subject: string): Promise<void> }
+export const segment = { identify: async (_user: { id: string }): Promise<void> => {} }
+export const mail = { send: async (_to: string, _subject: string): Promise<void> => {} }
 export declare const llm: {
   answer(
     messages: readonly { role: string; text: string }[],

@@ -1,5 +1,9 @@
-export declare const stripe: {
-  charge(amount: number, o: { idempotencyKey: string }): Promise<{ id: string }>
-  refund(id: string): Promise<void>
+export const stripe = {
+  charge: async (amount: number, o: { idempotencyKey: string }): Promise<{ id: string }> => ({
+    id: `${amount} ${o.idempotencyKey}`,
+  }),
+  refund: async (_id: string): Promise<void> => {},
 }
-export declare function validate(order: { id: string; amount: number }): void
+export function validate(order: { id: string; amount: number }): void {
+  if (order.amount <= 0) throw new Error(`order ${order.id} costs nothing`)
+}

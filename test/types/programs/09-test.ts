@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { crashEverywhere, createTestEngine } from 'perdure/testing'
-import { order } from '../programs/01-order.js'
-import { createUser, signup, tasks } from '../programs/02-signup.js'
+import { order } from './01-order.js'
+import { createUser, signup, tasks } from './02-signup.js'
 
 const input = { id: 'o-1', amount: 100, email: 'a@b.example' }
 const open = async () => {

@@ -1,0 +1,34 @@
+// What a run waits for beside its mailbox, as its rows say and as its open questions say.
+
+import type { Ask } from './asks.js'
+import type { EventWait } from './store.js'
+
+export class Listening {
+  /** null: not known here. */
+  private told: string | null = null
+  private isUsed = false
+
+  asked(ask: Ask): void {
+    if (ask.kind === 'wait' && ask.heard) this.isUsed = true
+  }
+
+  /** All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. */
+  news(open: readonly Ask[], isOver: boolean): readonly EventWait[] | null {
+    if (!this.isUsed) return null
+    const waits = isOver ? [] : open.flatMap(waitOf)
+    return keyOf(waits) === this.told ? null : waits
+  }
+
+  stored(waits: readonly EventWait[] | null): void {
+    if (waits) this.told = keyOf(waits)
+  }
+}
+
+const keyOf = (waits: readonly EventWait[]): string =>
+  waits.map(({ name, occurrence }) => `${occurrence} ${name}`).join('\n')
+
+function waitOf(ask: Ask): readonly EventWait[] {
+  if (ask.kind !== 'wait' || !ask.heard) return []
+  const { name, occurrence, askedAt: since, heard } = ask
+  return [{ name, occurrence, since, heard }]
+}
