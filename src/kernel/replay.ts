@@ -270,7 +270,7 @@ function withoutStopped(kept: Entry[], reopened: Uid | null): Entry[] {
   })
 }
 
-function isFinalFailure(entry: Entry): boolean {
+export function isFinalFailure(entry: Entry): boolean {
   if (entry.meta?.retryAt !== undefined) return false
   if (entry.kind === 'step.failed' || entry.kind === 'undo.failed') return true
   return entry.kind === 'child.ended' && entry.meta?.status !== 'completed'
