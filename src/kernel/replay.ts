@@ -37,6 +37,8 @@ export interface AskHistory {
   /** Re-opened by hand: one execution, whatever the policy says. */
   manual: boolean
   dueAt: Instant | null
+  /** When it was first asked for. */
+  askedAt: Instant | null
   childUid: Uid | null
   /** The entry that last concerned it, for "since" and for what must be durable before it goes on. */
   seq: number
@@ -155,7 +157,15 @@ export function readScript(journal: readonly Entry[]): Script {
 }
 
 function newHistory(): AskHistory {
-  return { attempts: 0, retryAt: null, manual: false, dueAt: null, childUid: null, seq: 0 }
+  return {
+    attempts: 0,
+    retryAt: null,
+    manual: false,
+    dueAt: null,
+    askedAt: null,
+    childUid: null,
+    seq: 0,
+  }
 }
 
 function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
@@ -171,6 +181,7 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
     case 'timer.set':
     case 'wait.opened':
       history.dueAt = meta?.dueAt ?? null
+      history.askedAt = entry.at
       break
     case 'step.failed':
     case 'undo.failed':

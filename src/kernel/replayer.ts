@@ -107,12 +107,19 @@ export class Replayer {
     ask.afterSeq = 0
     if (!history) return
     if (ask.kind === 'timer') ask.dueAt = history.dueAt ?? ask.dueAt
-    if (ask.kind === 'wait') ask.dueAt = history.dueAt
+    if (ask.kind === 'wait') {
+      ask.dueAt = history.dueAt
+      // From then on it hears what happens elsewhere.
+      ask.askedAt = history.askedAt ?? ask.askedAt
+    }
     if (ask.kind === 'step' || ask.kind === 'child') {
       ask.attempts = history.attempts
       ask.retryAt = history.retryAt
       ask.manual = history.manual
     }
-    if (ask.kind === 'child') ask.uid = history.retryAt === null ? history.childUid : null
+    if (ask.kind === 'child') {
+      ask.uid = history.retryAt === null ? history.childUid : null
+      if (ask.uid) ask.order.startedAs?.(ask.uid)
+    }
   }
 }
