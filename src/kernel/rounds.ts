@@ -76,6 +76,8 @@ export class Behind {
   /** The entry as it is to be written with the number `seq`. */
   noted(entry: NewEntry, seq: number): NewEntry {
     const { kind, name, meta } = entry
+    // What was to have this number or a later one was taken back: its transaction was not committed.
+    while ((this.ahead.at(-1)?.seq ?? 0) >= seq) this.ahead.pop()
     if (kind !== 'round.ended') {
       this.note(entry, seq)
       return entry

@@ -21,6 +21,8 @@ export function withdraw(frame: Leaving, over: readonly Withdrawn[], live: boole
     const running: string[] = []
     for (const ask of [...frame.questions.all()]) {
       if (!scope.contains(ask.scope)) continue
+      // What was emitted goes out, also as the last word of a scope.
+      if (ask.kind === 'record' && ask.effect.events) continue
       const left = leaving(ask)
       // In a history its end is recorded, or made when that is over.
       if (left && live) leave(frame, left)

@@ -100,6 +100,34 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       ])
     })
 
+    test('that is the last word of a scope, of a round or of a race goes out too', async () => {
+      const hear = workflow(fresh('hear'), async (wf) => {
+        const names = ['scope', 'round 1', 'round 2', 'race', 'failed']
+        return Promise.all(names.map((n) => wf.waitForEvent('word', { match: { n } })))
+      })
+      const say = workflow(fresh('say'), async (wf) => {
+        await wf.scope('s', async (wf) => wf.emit('word', { n: 'scope' }))
+        await wf.loop('l', 1, async (wf, round) => {
+          wf.emit('word', { n: `round ${round}` })
+          return round === 2 ? wf.done(null) : round + 1
+        })
+        await wf.race('r', { a: async (wf) => wf.emit('word', { n: 'race' }) })
+        await wf
+          .scope('f', async (wf) => {
+            wf.emit('word', { n: 'failed' })
+            throw new Error('no')
+          })
+          .catch(() => {})
+        await wf.sleep('nap', 50)
+        return 'said'
+      })
+      const engine = await world.open([hear, say], { kernel: { framesMax: 0 } })
+      const hearing = await engine.start(hear)
+      await eventually(() => hearing.status()).toBe('waiting')
+      expect(await engine.run(say)).toMatchObject({ status: 'completed', output: 'said' })
+      expect(await hearing.result()).toHaveLength(5)
+    })
+
     test('passes its schema where it is emitted; an undeclared one is refused', async () => {
       const flow = workflow(fresh('bad'), async (wf) => {
         wf.emit('paid' as never, 7 as never)

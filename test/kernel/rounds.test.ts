@@ -95,6 +95,19 @@ describe('the end of a round leaves behind', () => {
     for (const [loop, last] of rounds) expect(all.get(loop)).toBe(last)
   })
 
+  test('nothing that was taken back before its number was given to another', () => {
+    const behind = new Behind([], new Map())
+    const entry = (kind: EntryKind, name: string) =>
+      ({ kind, name, occurrence: 1, attempt: 1, at: 0, meta: null, payload: null }) as const
+    behind.noted(entry('step.completed', 'm@1/a'), 2)
+    behind.noted(entry('step.completed', 'm@1/b'), 3)
+    // Its transaction was not committed: another entry has the number, and then it comes again.
+    behind.noted(entry('step.completed', 'x'), 3)
+    behind.noted(entry('step.completed', 'm@1/b'), 4)
+    const { meta } = behind.noted(entry('round.ended', 'm@1'), 5)
+    expect(meta).toMatchObject({ behind: [2, 2, 4, 4] })
+  })
+
   test('the longest stretches, if there are too many', () => {
     const lines: Line[] = [created]
     for (let n = 1; n <= 100; n += 1) {

@@ -130,16 +130,21 @@ export function openUndos(journal: readonly Entry[]): readonly string[] {
 /** Why nobody waits for a question any more: its scope has ended, or is perhaps being undone, or the run is stopping. */
 function withdrawnIn({ journal }: MemoryRun) {
   const over = new Set<string>()
-  const undone = new Set<string>()
+  let undos: string[] = []
   let stopping = false
   for (const entry of withoutForgotten(journal, journal.length + 1)) {
-    if (isEnd(entry)) over.add(insideOf(entry))
+    if (isEnd(entry)) {
+      over.add(insideOf(entry))
+      // That is the scope that had failed.
+      undos = undos.filter((name) => !name.startsWith(insideOf(entry)))
+    }
     if (entry.kind === 'run.stopping') stopping = true
     if (!isUndo(entry.name) || stopping) continue
-    // One of the scopes around it has failed, the outermost for all that is known.
-    const first = entry.name.indexOf('/')
-    if (first > 0) undone.add(entry.name.slice(5, first + 1))
+    undos.push(entry.name.slice(5))
   }
+  // One of the scopes around it has failed, the outermost for all that is known.
+  const scoped = undos.filter((name) => name.includes('/'))
+  const undone = new Set(scoped.map((name) => name.slice(0, name.indexOf('/') + 1)))
   const within = (key: string, scopes: ReadonlySet<string>): boolean => {
     for (const inside of scopes) if (key.startsWith(inside)) return true
     return false

@@ -253,7 +253,9 @@ export class Watch {
         }
         attempts.set(key, attempt)
       }
-      if (entry.kind === 'message.taken') {
+      // What is heard elsewhere is for one question each.
+      const isHeard = row.messages[(entry.meta?.no ?? 0) - 1]?.kind === 'event'
+      if (entry.kind === 'message.taken' && !isHeard) {
         const { message = '', no = 0 } = entry.meta ?? {}
         if (no < (last.get(message) ?? 0)) this.fail(16, `signals "${message}" of ${row.uid}`)
         last.set(message, no)
@@ -267,14 +269,14 @@ export class Watch {
     if (row.stop === 'pause') return
     if (row.journal.some((entry) => entry.kind === 'run.reopened')) return this.reopenedOrphan(row)
     const { waits, children, dueAt, doubtful } = openQuestions(row)
+    // A scope of it is over and waits for a child that it has told to stop: what else it left is forgotten.
+    if (children.some((uid) => this.isTold(uid))) return
     if (row.dueAt !== null) {
       if (dueAt !== null && row.dueAt > Math.max(dueAt, this.world.dbNow()) + 1) {
         if (row.status === 'waiting') this.fail(31, `${row.uid} sleeps past ${dueAt}`)
       }
       return
     }
-    // Its scope is over and waits for a child that it has told to stop: what else it left is forgotten.
-    if (dueAt !== null && children.some((uid) => this.isTold(uid))) return
     if (dueAt !== null) return this.fail(31, `${row.uid} has a due time and is not due`)
     const isStopping = row.journal.some(({ kind }) => kind === 'run.stopping')
     for (const message of row.messages) {
