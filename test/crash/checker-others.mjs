@@ -8,6 +8,7 @@ export function checkOthers(snapshot, world, say) {
   checkWaits(snapshot, world, say)
   checkStarts(world, say)
   checkSignals(snapshot, world, say)
+  checkTaken(world, say)
 }
 
 /** A step that the engine makes itself: a call to another run. */
@@ -18,8 +19,8 @@ function checkEmitted({ emitted }, { journals, byUid }, say) {
   const counts = new Map()
   for (const { id } of emitted) counts.set(id, (counts.get(id) ?? 0) + 1)
   for (const [uid, journal] of journals) {
-    for (const { seq, name } of journal) {
-      if (!name.startsWith('emit:')) continue
+    for (const { seq, kind, name } of journal) {
+      if (kind !== 'record' || !name.startsWith('emit:')) continue
       const id = `${uid}:${seq}:0`
       const count = counts.get(id) ?? 0
       if (count !== 1) say(`${byUid.get(uid).id} ${name}: ${count} events`)
@@ -61,5 +62,17 @@ function checkSignals({ messages }, { journals, byUid, byId }, say) {
     const got = messages.filter((m) => m.uid === uid && m.kind === 'signal' && m.name === signal)
     if (got.length !== count)
       say(`${id}: ${got.length} messages of "${name}", recorded ${count} times`)
+  }
+}
+
+/** What was sent again under its id counts once. */
+function checkTaken({ journals, byUid }, say) {
+  for (const [uid, journal] of journals) {
+    const taken = new Set()
+    for (const { kind, meta } of journal) {
+      if (kind !== 'message.taken' || meta?.id === undefined) continue
+      if (taken.has(meta.id)) say(`${byUid.get(uid).id}: ${meta.id} was taken twice`)
+      taken.add(meta.id)
+    }
   }
 }
