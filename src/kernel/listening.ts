@@ -12,9 +12,12 @@ export class Listening {
     if (ask.kind === 'wait' && ask.heard) this.isUsed = true
   }
 
-  /** All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. */
-  news(open: readonly Ask[], isOver: boolean): readonly EventWait[] | null {
-    if (!this.isUsed) return null
+  /**
+   * All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. `isLive`: its body has
+   * asked again all that it had asked. A run that ends without that may have rows that nobody here knows of.
+   */
+  news(open: readonly Ask[], isOver: boolean, isLive: boolean): readonly EventWait[] | null {
+    if (!this.isUsed && (isLive || !isOver)) return null
     const waits = isOver ? [] : open.flatMap(waitOf)
     return keyOf(waits) === this.told ? null : waits
   }

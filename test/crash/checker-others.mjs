@@ -49,7 +49,7 @@ function checkStarts({ journals, byUid }, say) {
 }
 
 /** A run has one message for each signal that another has sent it. */
-function checkSignals({ messages }, { journals, byUid, byId }, say) {
+function checkSignals({ messages }, { journals, byId }, say) {
   const sent = new Map()
   for (const journal of journals.values()) {
     for (const { kind, name } of journal) {

@@ -245,5 +245,19 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       })
       expect(await world.sql('select * from @schema@.waits')).toEqual([])
     })
+
+    test('a run that is cancelled while it waits, where it is not in memory, waits for nothing any more', async () => {
+      const other = workflow(fresh('other'), async (wf) => wf.waitFor('go'))
+      const patient = workflow(fresh('patient'), async (wf, id: string) =>
+        Promise.all([wf.waitForEvent('never'), wf.handle(other, id).result()]),
+      )
+      const engine = await world.open([other, patient], { kernel: { framesMax: 0 } })
+      const run = await engine.start(patient, (await engine.start(other)).id)
+      await eventually(() => run.status()).toBe('waiting')
+      expect(await world.sql('select * from @schema@.waits')).toHaveLength(2)
+      await run.cancel('enough')
+      await eventually(() => run.status()).toBe('cancelled')
+      expect(await world.sql('select * from @schema@.waits')).toEqual([])
+    })
   })
 })
