@@ -37,6 +37,8 @@ export interface AskHistory {
   /** Re-opened by hand: one execution, whatever the policy says. */
   manual: boolean
   dueAt: Instant | null
+  /** Of a wait: when it was asked for. What has happened since then is for it, whoever executes the run. */
+  askedAt: Instant | null
   childUid: Uid | null
   /** The entry that last concerned it, for "since" and for what must be durable before it goes on. */
   seq: number
@@ -104,6 +106,7 @@ export function readScript(journal: readonly Entry[]): Script {
   let lastStep = ''
   let stepsDone = 0
 
+  const reopenedAt = journal.findLast(({ kind }) => kind === 'run.reopened')?.at ?? 0
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
   const needed = withoutRounds(kept, rounds)
@@ -125,7 +128,7 @@ export function readScript(journal: readonly Entry[]): Script {
     const isQuestion = !known?.seq && entry.kind !== 'round.ended'
     if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
-    note(entry, history, children)
+    note(entry, history, children, reopenedAt)
     if (!answered || entry.meta?.retryAt !== undefined) continue
 
     windows.push({ asks: open, outcome: entry })
@@ -155,7 +158,8 @@ export function readScript(journal: readonly Entry[]): Script {
 }
 
 function newHistory(): AskHistory {
-  return { attempts: 0, retryAt: null, manual: false, dueAt: null, childUid: null, seq: 0 }
+  // biome-ignore format: one literal
+  return { attempts: 0, retryAt: null, manual: false, dueAt: null, askedAt: null, childUid: null, seq: 0 }
 }
 
 function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
@@ -165,12 +169,19 @@ function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 
-function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void {
+/** `reopenedAt`: while it had failed the run waited for nothing. */
+function note(
+  entry: Entry,
+  history: AskHistory,
+  children: Map<Uid, true>,
+  reopenedAt: Instant,
+): void {
   const meta = entry.meta
   switch (entry.kind) {
     case 'timer.set':
     case 'wait.opened':
       history.dueAt = meta?.dueAt ?? null
+      history.askedAt = Math.max(entry.at, reopenedAt)
       break
     case 'step.failed':
     case 'undo.failed':

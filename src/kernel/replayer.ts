@@ -107,7 +107,10 @@ export class Replayer {
     ask.afterSeq = 0
     if (!history) return
     if (ask.kind === 'timer') ask.dueAt = history.dueAt ?? ask.dueAt
-    if (ask.kind === 'wait') ask.dueAt = history.dueAt
+    if (ask.kind === 'wait') {
+      ask.dueAt = history.dueAt
+      ask.askedAt = history.askedAt ?? ask.askedAt
+    }
     if (ask.kind === 'step' || ask.kind === 'child') {
       ask.attempts = history.attempts
       ask.retryAt = history.retryAt

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Schema, typed, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
+import { instead } from '../support/instead.js'
 import { eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 const text: Schema<{ id: string }> = {
@@ -98,6 +99,33 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
         ['emit:step#2', { n: 2 }],
         ['emit:step#3', { n: 3 }],
       ])
+    })
+
+    test('that happened while the run was taken up elsewhere is heard all the same', async () => {
+      const flow = workflow(fresh('moved'), async (wf) =>
+        Promise.all([wf.waitForEvent('news'), wf.waitFor('go')]),
+      )
+      let isHeld = false
+      const engine = await world.open([flow], {
+        kernel: { framesMax: 0 },
+        // Whoever emits may die before it looks for those who wait.
+        store: (opened) => ({
+          ...opened,
+          store: instead(opened.store, {
+            fanOut: (atMost) => (isHeld ? Promise.resolve([]) : opened.store.fanOut(atMost)),
+          }),
+        }),
+      })
+      const run = await engine.start(flow)
+      await eventually(() => run.status()).toBe('waiting')
+      isHeld = true
+      await engine.emit('news', 1)
+      await world.advance(5_000)
+      await run.signal('go', 2)
+      await eventually(() => world.row(run.id)).toMatchObject({ reason: 'event', seq: 4 })
+      isHeld = false
+      await eventually(() => run.status()).toBe('completed')
+      expect(await run.result()).toEqual([1, 2])
     })
 
     test('passes its schema where it is emitted; an undeclared one is refused', async () => {
