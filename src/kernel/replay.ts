@@ -37,7 +37,7 @@ export interface AskHistory {
   /** Re-opened by hand: one execution, whatever the policy says. */
   manual: boolean
   dueAt: Instant | null
-  /** Of a wait: when it was asked for. What has happened since then is for it, whoever executes the run. */
+  /** When it was first asked for. */
   askedAt: Instant | null
   childUid: Uid | null
   /** The entry that last concerned it, for "since" and for what must be durable before it goes on. */
@@ -158,8 +158,15 @@ export function readScript(journal: readonly Entry[]): Script {
 }
 
 function newHistory(): AskHistory {
-  // biome-ignore format: one literal
-  return { attempts: 0, retryAt: null, manual: false, dueAt: null, askedAt: null, childUid: null, seq: 0 }
+  return {
+    attempts: 0,
+    retryAt: null,
+    manual: false,
+    dueAt: null,
+    askedAt: null,
+    childUid: null,
+    seq: 0,
+  }
 }
 
 function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {

@@ -109,6 +109,7 @@ export class Replayer {
     if (ask.kind === 'timer') ask.dueAt = history.dueAt ?? ask.dueAt
     if (ask.kind === 'wait') {
       ask.dueAt = history.dueAt
+      // From then on it hears what happens elsewhere.
       ask.askedAt = history.askedAt ?? ask.askedAt
     }
     if (ask.kind === 'step' || ask.kind === 'child') {
@@ -116,6 +117,9 @@ export class Replayer {
       ask.retryAt = history.retryAt
       ask.manual = history.manual
     }
-    if (ask.kind === 'child') ask.uid = history.retryAt === null ? history.childUid : null
+    if (ask.kind === 'child') {
+      ask.uid = history.retryAt === null ? history.childUid : null
+      if (ask.uid) ask.order.startedAs?.(ask.uid)
+    }
   }
 }

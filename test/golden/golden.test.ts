@@ -21,6 +21,7 @@ const KINDS: readonly EntryKind[] = [
   ...(['run.reopened', 'run.stopping', 'step.asked', 'step.completed', 'step.failed'] as const),
   ...(['timer.set', 'timer.fired', 'wait.opened', 'wait.withdrawn', 'message.taken'] as const),
   ...(['child.started', 'child.ended', 'undo.completed', 'undo.failed', 'mark'] as const),
+  ...(['record'] as const),
   ...(['scope.ended', 'round.ended'] as const),
 ]
 

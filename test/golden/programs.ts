@@ -525,6 +525,38 @@ const values = program(
   { input: VALUES, calls: [signal(MINUTE, 'values', 'values', VALUES)] },
 )
 
+/** An event in the middle and one as the last word. */
+const emits = program(
+  workflow('emits', async (wf) => {
+    wf.emit('begun', { n: 1 })
+    const doubled = await wf.do('double', () => 4)
+    const late = await wf.waitForEvent('never', { timeout: '1m', orNull: true })
+    wf.emit('ended', { n: 2 })
+    return { doubled, late }
+  }),
+)
+
+/** Changed by calls, one of which it does not take. */
+const called = program(
+  workflow('called', async (wf) => {
+    const first = await wf.waitFor('change')
+    await wf.sleep('rest', '1h')
+    return [first, await wf.waitFor('change')]
+  }),
+  {
+    calls: [
+      { at: MINUTE, make: (engine) => trigger(engine, 1) },
+      { at: 2 * MINUTE, make: (engine) => trigger(engine, 2) },
+      { at: 2 * HOUR, make: (engine) => trigger(engine, 3) },
+    ],
+  },
+)
+
+function trigger(engine: Engine, n: number): Promise<unknown> {
+  const answered = engine.trigger('called', 'change', n, { id: `change ${n}` })
+  return answered.catch(unless('NOT_AVAILABLE')).catch(unless('RUN_FINISHED'))
+}
+
 export const PROGRAMS: readonly Program[] = [
   ...[
     steps,
@@ -550,5 +582,5 @@ export const PROGRAMS: readonly Program[] = [
     deadline,
     reopened,
   ],
-  ...[state, patched, chance, forked, paused, values],
+  ...[state, patched, chance, forked, paused, values, emits, called],
 ]

@@ -273,6 +273,8 @@ export class Watch {
       }
       return
     }
+    // Its scope is over and waits for a child that it has told to stop: what else it left is forgotten.
+    if (dueAt !== null && children.some((uid) => this.isTold(uid))) return
     if (dueAt !== null) return this.fail(31, `${row.uid} has a due time and is not due`)
     const isStopping = row.journal.some(({ kind }) => kind === 'run.stopping')
     for (const message of row.messages) {
@@ -301,6 +303,11 @@ export class Watch {
     )
     const waits = row.journal.some((entry) => entry.kind === 'wait.opened')
     if (!children && !waits) this.fail(31, `nothing will wake ${row.uid}, which was re-opened`)
+  }
+
+  private isTold(uid: string): boolean {
+    const row = this.world.memory.runs.get(uid as Uid)
+    return row?.messages.some(({ kind }) => kind === 'cancel') ?? false
   }
 
   private isOpen(uid: string): boolean {
