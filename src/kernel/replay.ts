@@ -106,7 +106,6 @@ export function readScript(journal: readonly Entry[]): Script {
   let lastStep = ''
   let stepsDone = 0
 
-  const reopenedAt = journal.findLast(({ kind }) => kind === 'run.reopened')?.at ?? 0
   const kept = withoutReopened(journal, asks)
   const rounds = lastRounds(kept)
   const needed = withoutRounds(kept, rounds)
@@ -128,7 +127,7 @@ export function readScript(journal: readonly Entry[]): Script {
     const isQuestion = !known?.seq && entry.kind !== 'round.ended'
     if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
-    note(entry, history, children, reopenedAt)
+    note(entry, history, children)
     if (!answered || entry.meta?.retryAt !== undefined) continue
 
     windows.push({ asks: open, outcome: entry })
@@ -176,19 +175,13 @@ function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 
-/** `reopenedAt`: while it had failed the run waited for nothing. */
-function note(
-  entry: Entry,
-  history: AskHistory,
-  children: Map<Uid, true>,
-  reopenedAt: Instant,
-): void {
+function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void {
   const meta = entry.meta
   switch (entry.kind) {
     case 'timer.set':
     case 'wait.opened':
       history.dueAt = meta?.dueAt ?? null
-      history.askedAt = Math.max(entry.at, reopenedAt)
+      history.askedAt = entry.at
       break
     case 'step.failed':
     case 'undo.failed':

@@ -128,6 +128,31 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       expect(await run.result()).toEqual([1, 2])
     })
 
+    test('is not for a fork that was born later, nor for a run that had failed then and is retried', async () => {
+      let isMended = false
+      const flow = workflow(fresh('later'), async (wf) => {
+        const news = wf.waitForEvent('news')
+        await wf.do('first', () => 1)
+        await wf.do('second', () => {
+          if (!isMended) throw new Error('broken')
+        })
+        return news
+      })
+      const engine = await world.open([flow], { kernel: { framesMax: 0 } })
+      const run = await engine.start(flow)
+      await run.result().catch(() => {})
+      expect(await run.status()).toBe('failed')
+      await world.advance(5_000)
+      await engine.emit('news', 'old')
+      await world.advance(5_000)
+      isMended = true
+      const fork = await engine.fork(run.id, { from: 'second' })
+      await engine.retry(run.id)
+      for (const one of [run, fork]) await eventually(() => one.status()).toBe('waiting')
+      await engine.emit('news', 'new')
+      expect(await Promise.all([run.result(), fork.result()])).toEqual(['new', 'new'])
+    })
+
     test('passes its schema where it is emitted; an undeclared one is refused', async () => {
       const flow = workflow(fresh('bad'), async (wf) => {
         wf.emit('paid' as never, 7 as never)
