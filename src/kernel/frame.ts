@@ -338,12 +338,14 @@ export class Frame implements Answerer, HeldRun, Stoppable {
 
   /** Everything that is decided goes out as one delta. */
   send(next: Next, moreUndos = 0): TurnDelta {
-    const { uid } = this.run
+    const { uid, createdAt } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
     const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
-    const undoOpen = this.body.begun && this.body.live ? this.body.undos.news(moreUndos) : null
-    const waits = this.questions.listening.news(this.questions.all(), this.end !== null)
+    const isLive = this.body.begun && this.body.live
+    const undoOpen = isLive ? this.body.undos.news(moreUndos) : null
+    const { listening } = this.questions
+    const waits = listening.news(this.questions.all(), this.end !== null, isLive, createdAt)
     // biome-ignore format: one literal, because one is made for every step
     const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
     this.inFlight = { delta, parts }

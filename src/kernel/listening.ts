@@ -1,5 +1,6 @@
 // What a run waits for beside its mailbox, as its rows say and as its open questions say.
 
+import type { Instant } from '../model/run.js'
 import type { Ask } from './asks.js'
 import type { EventWait } from './store.js'
 
@@ -12,10 +13,19 @@ export class Listening {
     if (ask.kind === 'wait' && ask.heard) this.isUsed = true
   }
 
-  /** All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. */
-  news(open: readonly Ask[], isOver: boolean): readonly EventWait[] | null {
-    if (!this.isUsed) return null
-    const waits = isOver ? [] : open.flatMap(waitOf)
+  /**
+   * All of it, if that has changed; null: as before. `isOver`: the run waits for nothing any more. `isLive`: its body has
+   * asked again all that it had asked. A run that ends without that may have rows that nobody here knows of. `bornAt`: a fork
+   * has waits that are older than itself.
+   */
+  news(
+    open: readonly Ask[],
+    isOver: boolean,
+    isLive: boolean,
+    bornAt: Instant,
+  ): readonly EventWait[] | null {
+    if (!this.isUsed && (isLive || !isOver)) return null
+    const waits = isOver ? [] : open.flatMap((ask) => waitOf(ask, bornAt))
     return keyOf(waits) === this.told ? null : waits
   }
 
@@ -27,8 +37,8 @@ export class Listening {
 const keyOf = (waits: readonly EventWait[]): string =>
   waits.map(({ name, occurrence }) => `${occurrence} ${name}`).join('\n')
 
-function waitOf(ask: Ask): readonly EventWait[] {
+function waitOf(ask: Ask, bornAt: Instant): readonly EventWait[] {
   if (ask.kind !== 'wait' || !ask.heard) return []
-  const { name, occurrence, askedAt: since, heard } = ask
-  return [{ name, occurrence, since, heard }]
+  const { name, occurrence, askedAt, heard } = ask
+  return [{ name, occurrence, since: Math.max(askedAt, bornAt), heard }]
 }

@@ -2,6 +2,7 @@
 //
 // `normal`: by kind, what a run of it becomes that nobody disturbs (see normalOf).
 
+import { checkOthers, isCall } from './checker-others.mjs'
 import { checkScopes, checkStopping } from './checker-scopes.mjs'
 
 const OUTCOMES = new Set([
@@ -47,6 +48,7 @@ export function check(snapshot, { runs, acked, normal, events = true, isReborn =
   checkExecutions(snapshot, world, { isReborn, stops }, say)
   checkEffects(snapshot, world, say)
   checkChildren(snapshot, world, say)
+  checkOthers(snapshot, world, say)
   if (events) checkEvents(snapshot, world, say)
   return problems
 }
@@ -84,7 +86,10 @@ function shapeOf(run, { journals }) {
   const isByItself = isCompleted || run.status === 'failed'
   const outcomes = journal
     .filter(({ kind }) => OUTCOMES.has(kind))
-    .map((entry) => `${entry.kind} ${entry.name}#${entry.occurrence} @${entry.attempt}`)
+    .map(
+      (entry) =>
+        `${entry.kind} ${entry.name.replace(run.id, 'ID')}#${entry.occurrence} @${entry.attempt}`,
+    )
   return {
     status: run.status,
     output: isCompleted ? end.payload : null,
@@ -183,7 +188,7 @@ function checkExecutions(
   for (const [uid, journal] of journals) {
     const { id } = byUid.get(uid)
     for (const { kind, name, meta } of journal) {
-      if (!/^(step|undo)\.completed$/.test(kind) || meta?.inherited) continue
+      if (!/^(step|undo)\.completed$/.test(kind) || meta?.inherited || isCall(meta)) continue
       if (!keys.has(`${id} ${name}`)) say(`${id} ${name}: recorded, never executed`)
     }
   }

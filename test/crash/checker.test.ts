@@ -244,4 +244,52 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
       expect.stringMatching(`${idOf('months')}-fork: state is "old"`),
     ])
   })
+
+  test('sees an event that is lost, that came twice, or that nobody has emitted', () => {
+    const id = `${idOf('hearer')}-emitter`
+    const uid = good.runs.find((run) => run.id === id)?.uid
+    const own = good.emitted.filter((event) => event.id.startsWith(`${uid}:`))
+    expect(own.map(({ name }) => name)).toEqual(['middle', 'last'])
+    const middle = own.slice(0, 1)
+    const rest = good.emitted.filter((event) => event !== middle[0])
+    expect(look({ ...good, emitted: rest })).toEqual([`${id} emit:middle: 0 events`])
+    const twice = look({ ...good, emitted: [...good.emitted, ...middle] })
+    expect(twice).toEqual([`${id} emit:middle: 2 events`])
+    expect(look({ ...good, emitted: [...good.emitted, { id: 'u:2:0', name: 'x' }] })).toEqual([
+      'u:2:0: an event of nothing that is recorded',
+    ])
+  })
+
+  test('sees a run that has ended and still waits for an event or for another run', () => {
+    const waits = [{ uid: rowOf('hearer').uid, name: 'event:last' }]
+    expect(look({ ...good, waits })).toEqual([`${idOf('hearer')}: still waits for event:last`])
+  })
+
+  test('sees a run that was to be nobody’s and is a child, and one that was started and is gone', () => {
+    const { id, uid: parent } = rowOf('caller')
+    const friend = `${id}-friend`
+    const owned = good.runs.map((run) => (run.id === friend ? { ...run, parent } : run))
+    const problems = look({ ...good, runs: owned })
+    expect(problems).toContain(`${friend}: a child of ${parent}, and not of null`)
+    const runs = good.runs.filter((run) => run.id !== friend)
+    expect(look({ ...good, runs })).toContain(`${friend}: started and never made`)
+  })
+
+  test('sees a signal of another run that is lost or came twice, and a call that counted twice', () => {
+    const id = `${idOf('caller')}-friend`
+    const uid = good.runs.find((run) => run.id === id)?.uid
+    const sent = good.messages.filter((message) => message.uid === uid)
+    const says = (count: number) =>
+      `${id}: ${count} messages of "signal go to ${id}", recorded 1 times`
+    const messages = good.messages.filter((message) => message.uid !== uid)
+    expect(look({ ...good, messages })).toEqual([says(0)])
+    const again = sent.map((message) => ({ ...message, id: 'other', no: 2 }))
+    expect(look({ ...good, messages: [...good.messages, ...again] })).toEqual([says(2)])
+    const twice = rewritten('called', (journal) =>
+      journal.map((entry) =>
+        entry.meta?.id === 'c-3' ? { ...entry, meta: { ...entry.meta, id: 'c-2' } } : entry,
+      ),
+    )
+    expect(twice).toEqual([`${idOf('called')}: c-2 was taken twice`])
+  })
 })

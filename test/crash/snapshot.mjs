@@ -15,6 +15,9 @@ export async function readSnapshot(query, schema) {
   const messages = await query(
     `select uid::text as uid, no, id, kind, name, meta, taken_seq from ${schema}.messages order by uid, no`,
   )
+  // `events` of a world are those of engine.on.
+  const emitted = await query(`select id, name from ${schema}.events`)
+  const waits = await query(`select uid::text as uid, name from ${schema}.waits`)
   const workers = await query(`select id::text as id from ${schema}.workers`)
   const feed = await query(
     `select worker::text as worker, ranges from ${schema}.feed where pending`,
@@ -23,6 +26,6 @@ export async function readSnapshot(query, schema) {
   const read = (row) => ({ ...row, meta: row.meta === null ? null : JSON.parse(row.meta) })
   return {
     ...{ runs, journal: journal.map(read), messages: messages.map(read) },
-    ...{ workers, feed, effects },
+    ...{ workers, feed, effects, emitted, waits },
   }
 }

@@ -7,6 +7,7 @@ import { openProxy } from './proxy.mjs'
 export const KINDS = [
   ...['chain', 'retried', 'sleeper', 'waiter', 'queued', 'all', 'race', 'writer'],
   ...['stopped', 'family', 'reopened', 'saga', 'rival', 'months', 'broken', 'resting'],
+  ...['caller', 'hearer', 'called'],
 ]
 /** A kind that leads to the point. */
 const LEADS = {

@@ -194,7 +194,7 @@ const signal = (engine, id, name, payload) =>
   unlessOver(() => engine.signal(id, name, payload, { id: `${id}-${name}-${payload}` }))
 
 /** The life before has done it, and the run went on. */
-async function unlessOver(call) {
+export async function unlessOver(call) {
   try {
     await call()
   } catch (error) {
@@ -218,7 +218,7 @@ const withChildren = (engine, handle, id) =>
     for (const kid of items) await shows(engine, kid.id, () => false)
   })
 
-const alsoEnded = (handle, more) => ({
+export const alsoEnded = (handle, more) => ({
   status: () => handle.status(),
   result: async () => {
     try {

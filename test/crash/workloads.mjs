@@ -8,6 +8,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError, task, workflow } from '../../dist/index.js'
+import { makeOtherWorkloads } from './workloads-others.mjs'
 import { makeScopeWorkloads, shows } from './workloads-scopes.mjs'
 
 const STEP_MS = 4
@@ -150,9 +151,11 @@ export function makeWorkloads({ ledger, flags, say }) {
     return handle
   }
   const scoped = makeScopeWorkloads({ does, ledger, begin })
+  const others = makeOtherWorkloads({ does, begin })
   const plain = (definition) => ({ drive: (engine, id) => begin(engine, definition, id) })
   const kinds = {
     ...scoped.kinds,
+    ...others.kinds,
     chain: plain(chain),
     retried: plain(retried),
     sleeper: plain(sleeper),
@@ -202,7 +205,7 @@ export function makeWorkloads({ ledger, flags, say }) {
   }
   const definitions = [
     ...[chain, retried, sleeper, waiter, square, inner, queued, all, race, writer],
-    ...[stopped, family, reopened, ...scoped.definitions],
+    ...[stopped, family, reopened, ...scoped.definitions, ...others.definitions],
   ]
   return { definitions, kinds }
 }

@@ -99,8 +99,13 @@ export interface Snapshot {
     readonly no: number
     readonly id: string
     readonly kind: string
+    readonly name: string
     readonly meta: Readonly<Record<string, unknown>> | null
   }[]
+  /** By wf.emit and engine.emit. */
+  readonly emitted: readonly { readonly id: string; readonly name: string }[]
+  /** What runs wait for beside their mailboxes. */
+  readonly waits: readonly { readonly uid: string; readonly name: string }[]
   readonly workers: readonly { readonly id: string }[]
   readonly feed: readonly { readonly worker: string; readonly ranges: string }[]
   readonly effects: readonly { readonly run: string; readonly step: string; readonly key: string }[]

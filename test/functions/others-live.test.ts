@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Schema, typed, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
+import { instead } from '../support/instead.js'
 import { eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 const text: Schema<{ id: string }> = {
@@ -126,6 +127,57 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       await eventually(() => hearing.status()).toBe('waiting')
       expect(await engine.run(say)).toMatchObject({ status: 'completed', output: 'said' })
       expect(await hearing.result()).toHaveLength(5)
+
+    test('that happened while the run was taken up elsewhere is heard all the same', async () => {
+      const flow = workflow(fresh('moved'), async (wf) =>
+        Promise.all([wf.waitForEvent('news'), wf.waitFor('go')]),
+      )
+      let isHeld = false
+      const engine = await world.open([flow], {
+        kernel: { framesMax: 0 },
+        // Whoever emits may die before it looks for those who wait.
+        store: (opened) => ({
+          ...opened,
+          store: instead(opened.store, {
+            fanOut: (atMost) => (isHeld ? Promise.resolve([]) : opened.store.fanOut(atMost)),
+          }),
+        }),
+      })
+      const run = await engine.start(flow)
+      await eventually(() => run.status()).toBe('waiting')
+      isHeld = true
+      await engine.emit('news', 1)
+      await world.advance(5_000)
+      await run.signal('go', 2)
+      await eventually(() => world.row(run.id)).toMatchObject({ reason: 'event', seq: 4 })
+      isHeld = false
+      await eventually(() => run.status()).toBe('completed')
+      expect(await run.result()).toEqual([1, 2])
+    })
+
+    test('is not for a fork that was born later, nor for a run that had failed then and is retried', async () => {
+      let isMended = false
+      const flow = workflow(fresh('later'), async (wf) => {
+        const news = wf.waitForEvent('news')
+        await wf.do('first', () => 1)
+        await wf.do('second', () => {
+          if (!isMended) throw new Error('broken')
+        })
+        return news
+      })
+      const engine = await world.open([flow], { kernel: { framesMax: 0 } })
+      const run = await engine.start(flow)
+      await run.result().catch(() => {})
+      expect(await run.status()).toBe('failed')
+      await world.advance(5_000)
+      await engine.emit('news', 'old')
+      await world.advance(5_000)
+      isMended = true
+      const fork = await engine.fork(run.id, { from: 'second' })
+      await engine.retry(run.id)
+      for (const one of [run, fork]) await eventually(() => one.status()).toBe('waiting')
+      await engine.emit('news', 'new')
+      expect(await Promise.all([run.result(), fork.result()])).toEqual(['new', 'new'])
     })
 
     test('passes its schema where it is emitted; an undeclared one is refused', async () => {
@@ -271,6 +323,20 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
         end: 'WORKFLOW_CANCELLED',
         nobody: 'RUN_NOT_FOUND',
       })
+      expect(await world.sql('select * from @schema@.waits')).toEqual([])
+    })
+
+    test('a run that is cancelled while it waits, where it is not in memory, waits for nothing any more', async () => {
+      const other = workflow(fresh('other'), async (wf) => wf.waitFor('go'))
+      const patient = workflow(fresh('patient'), async (wf, id: string) =>
+        Promise.all([wf.waitForEvent('never'), wf.handle(other, id).result()]),
+      )
+      const engine = await world.open([other, patient], { kernel: { framesMax: 0 } })
+      const run = await engine.start(patient, (await engine.start(other)).id)
+      await eventually(() => run.status()).toBe('waiting')
+      expect(await world.sql('select * from @schema@.waits')).toHaveLength(2)
+      await run.cancel('enough')
+      await eventually(() => run.status()).toBe('cancelled')
       expect(await world.sql('select * from @schema@.waits')).toEqual([])
     })
   })
