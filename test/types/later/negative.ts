@@ -24,7 +24,7 @@ import { events, routing } from './07-graph.js'
 export const w = workflow(
   'w',
   { signals: { go: typed<{ n: number }>() } },
-  async (wf, input: { k: string }) => {
+  async (wf, _: { k: string }) => {
     // @ts-expect-error child input
     await wf.start('c', Review, { topic: 'x' })
   },
