@@ -7,13 +7,16 @@
 import type { Uid } from '../model/ids.js'
 import type { Instant, Message } from '../model/run.js'
 
+/** Most runs are never called. */
+const NONE: readonly never[] = []
+
 export class Mailbox {
   seen = 0
   /** Set when something new is here that no open question has looked at. */
   fresh = false
   cancel: Message | null = null
   /** Calls: somebody waits to hear whether they are taken. */
-  readonly triggers: Message[] = []
+  triggers: readonly Message[] = NONE
   /** Of the last message. */
   private at: Instant = 0
   /** Made when the first comes: most runs get neither. */
@@ -41,7 +44,7 @@ export class Mailbox {
         const key = questionKey(message.meta?.name ?? '', message.meta?.occurrence ?? 0)
         if (!this.events.has(key)) this.events.set(key, message)
       } else {
-        if (message.kind === 'trigger') this.triggers.push(message)
+        if (message.kind === 'trigger') this.triggers = [...this.triggers, message]
         this.signals ??= new Map()
         const queue = this.signals.get(message.name)
         if (queue) queue.push(message)
@@ -101,8 +104,9 @@ export class Mailbox {
       if (message.meta?.uid) this.children?.delete(message.meta.uid)
       return
     }
-    const call = this.triggers.indexOf(message)
-    if (call >= 0) this.triggers.splice(call, 1)
+    if (message.kind === 'trigger') {
+      this.triggers = this.triggers.filter((trigger) => trigger !== message)
+    }
     const queue = this.signals?.get(message.name)
     const at = queue?.indexOf(message) ?? -1
     if (queue && at >= 0) queue.splice(at, 1)

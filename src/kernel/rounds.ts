@@ -48,10 +48,17 @@ function isBehind({ kind, name, meta }: Named, last: ReadonlyMap<string, number>
   return false
 }
 
+interface Ahead extends Named {
+  readonly seq: number
+}
+
 interface Stretch {
   readonly first: number
   readonly last: number
 }
+
+/** Most runs have no rounds. */
+const NONE: readonly never[] = []
 
 /**
  * Which entries are behind, as the end of each round writes it down: whoever loads the run need not read them. Only
@@ -59,9 +66,9 @@ interface Stretch {
  */
 export class Behind {
   private rounds: Map<string, number> | null = null
-  private stretches: readonly Stretch[] = []
+  private stretches: readonly Stretch[] = NONE
   /** Entries inside rounds that are not behind yet. */
-  private ahead: (Named & { readonly seq: number })[] = []
+  private ahead: Ahead[] | null = null
 
   /** `rounds`: per loop, the last one that has ended. */
   constructor(journal: readonly Entry[], rounds: ReadonlyMap<string, number>) {
@@ -77,7 +84,7 @@ export class Behind {
   noted(entry: NewEntry, seq: number): NewEntry {
     const { kind, name, meta } = entry
     // What was to have this number or a later one was taken back: its transaction was not committed.
-    while ((this.ahead.at(-1)?.seq ?? 0) >= seq) this.ahead.pop()
+    while (this.ahead && (this.ahead.at(-1)?.seq ?? 0) >= seq) this.ahead.pop()
     if (kind !== 'round.ended') {
       this.note(entry, seq)
       return entry
@@ -85,8 +92,9 @@ export class Behind {
     const rounds = this.rounds ?? new Map<string, number>()
     this.rounds = rounds
     noteRound(name, rounds)
-    const [gone, ahead]: [Stretch[], typeof this.ahead] = [[], []]
-    for (const one of this.ahead) {
+    const gone: Stretch[] = []
+    const ahead: Ahead[] = []
+    for (const one of this.ahead ?? []) {
       if (isBehind(one, rounds)) gone.push({ first: one.seq, last: one.seq })
       else ahead.push(one)
     }
@@ -98,7 +106,9 @@ export class Behind {
   }
 
   private note({ kind, name, meta }: NewEntry, seq: number): void {
-    if (name.includes('@') && IN_ROUND.test(name)) this.ahead.push({ seq, kind, name, meta })
+    if (!name.includes('@') || !IN_ROUND.test(name)) return
+    this.ahead ??= []
+    this.ahead.push({ seq, kind, name, meta })
   }
 }
 

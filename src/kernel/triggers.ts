@@ -7,7 +7,7 @@ import { patienceEnd } from './mailbox.js'
 export function refuseTriggers({ mail, questions, out, deps }: HeldRun): void {
   if (mail.triggers.length === 0 || questions.busy()) return
   const now = deps.now()
-  for (const message of [...mail.triggers]) {
+  for (const message of mail.triggers) {
     if (patienceEnd(message) > now) continue
     mail.take(message)
     out.refuses(message.no)
@@ -16,7 +16,7 @@ export function refuseTriggers({ mail, questions, out, deps }: HeldRun): void {
 
 /** The run ends: one that is re-opened does not take what its callers have given up. */
 export function refuseAll({ mail, out }: HeldRun): void {
-  for (const message of [...mail.triggers]) {
+  for (const message of mail.triggers) {
     mail.take(message)
     out.refuses(message.no)
   }

@@ -24,7 +24,8 @@ export const undoName = (name: string, occurrence: number): string =>
 export class Undos {
   private all: Undoable[] = []
   /** Asked for and not answered: when it has ended there may be one more to undo. */
-  private readonly begun = new Set<Doing>()
+  /** Made when the first can be undone: most runs undo nothing. */
+  private begun: Set<Doing> | null = null
   private readonly defects: Defects
   /** How many the row says are open. */
   private told = 0
@@ -36,7 +37,9 @@ export class Undos {
   }
 
   begins(ask: Ask): void {
-    if ((ask.kind === 'step' || ask.kind === 'child') && ask.order.undo) this.begun.add(ask)
+    if ((ask.kind !== 'step' && ask.kind !== 'child') || !ask.order.undo) return
+    this.begun ??= new Set()
+    this.begun.add(ask)
   }
 
   /**
@@ -45,12 +48,12 @@ export class Undos {
    */
   leave(scope: { contains(scope: Scoped): boolean }, kept: typeof scope | null): Promise<unknown> {
     const left: Promise<void>[] = []
-    for (const ask of [...this.begun]) {
+    for (const ask of [...(this.begun ?? [])]) {
       if (!scope.contains(ask.scope)) continue
       // Whoever waited for it until now is inside what ends: nobody waits for that.
       ask.leaving = null
       if (kept?.contains(ask.scope) || this.defects.has('scope-without-leaving'))
-        this.begun.delete(ask)
+        this.begun?.delete(ask)
       else left.push(new Promise((resolve) => (ask.leaving = resolve)))
     }
     return Promise.all(left)
@@ -59,7 +62,7 @@ export class Undos {
   /** An answer is there: something can be undone from now on, or has been undone. */
   note(ask: Ask, entry: NewEntry): void {
     if (ask.kind !== 'step' && ask.kind !== 'child') return
-    this.begun.delete(ask)
+    this.begun?.delete(ask)
     if (ask.kind === 'step' && ask.undoes && entry.kind === 'undo.completed') {
       ask.undoes.isDone = true
     } else if (ask.order.undo && isSuccess(entry) && !entry.meta?.inherited)

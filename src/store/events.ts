@@ -47,10 +47,16 @@ function hearingOf(row: Row): Hearing {
 }
 
 /** As listen_v1 reads them; null: no turn has any. */
-export function packWaits(turns: readonly { readonly waits: readonly EventWait[] | null }[]) {
-  const said = turns.flatMap(({ waits }, at) => (waits ? [[at + 1, waits.map(waitRow)]] : []))
-  return said.length === 0 ? null : JSON.stringify(said)
+export function packWaits(turns: Placed<{ readonly waits: readonly EventWait[] | null }>) {
+  if (!turns.some(({ delta }) => delta.waits !== null)) return null
+  const said = turns.flatMap(({ delta: { waits } }, at) =>
+    waits ? [[at + 1, waits.map(waitRow)]] : [],
+  )
+  return JSON.stringify(said)
 }
+
+/** Nearly always there is nothing to say, and there is a turn for every step of every run. */
+type Placed<D> = readonly { readonly delta: D }[]
 
 function waitRow({ name, occurrence, since, heard }: EventWait) {
   const [event, match, run] =
@@ -58,9 +64,10 @@ function waitRow({ name, occurrence, since, heard }: EventWait) {
   return [name, occurrence, since, event, match, run]
 }
 
-export function packEvents(turns: readonly { readonly events: readonly NewEvent[] }[]) {
-  const said = turns.flatMap(({ events }, at) =>
+export function packEvents(turns: Placed<{ readonly events: readonly NewEvent[] }>) {
+  if (!turns.some(({ delta }) => delta.events.length > 0)) return null
+  const said = turns.flatMap(({ delta: { events } }, at) =>
     events.map(({ id, name, keys, payload }) => [at + 1, id, name, keys, payload]),
   )
-  return said.length === 0 ? null : JSON.stringify(said)
+  return JSON.stringify(said)
 }

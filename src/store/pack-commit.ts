@@ -81,8 +81,8 @@ export function packCommit(
       ...entryColumns(sorted.turns),
       ...starts,
       ...messages,
-      packWaits(sorted.turns.map(({ delta }) => delta)),
-      packEvents(sorted.turns.map(({ delta }) => delta)),
+      packWaits(sorted.turns),
+      packEvents(sorted.turns),
     ],
     places: {
       t: sorted.turns.map(({ place }) => place),
