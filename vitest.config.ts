@@ -18,7 +18,22 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   crash: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
-const SLOW = ['crash', 'demo', 'docs', 'embedded', 'support']
+const SLOW = [
+  'conformance',
+  'crash',
+  'demo',
+  'docs',
+  'embedded',
+  'golden',
+  'support',
+  'testing',
+  'types',
+]
+/** Left out as well: the slowest files of the others. */
+const SLOW_FILES = [
+  'test/simulation/defects.test.ts',
+  ...['database', 'forks-live', 'rounds-live'].map((name) => `test/functions/${name}.test.ts`),
+]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
 export default defineConfig({
@@ -39,6 +54,7 @@ export default defineConfig({
         test: {
           name,
           include: [`test/${name}/**/*.test.ts`],
+          exclude: isFast ? SLOW_FILES : [],
           environment: 'node',
           testTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
           hookTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,

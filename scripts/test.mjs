@@ -1,6 +1,6 @@
 // npm test [-- --fast] [arguments of vitest: a file filter, -t 'title', --project kernel, -u …]
 //
-// Lint, types, then every test; --fast leaves out the real servers and the crash tests. All of it runs even if
+// Lint, types, then every test; --fast leaves out the real servers and the slower projects. All of it runs even if
 // something early fails. The last line is always "N passed, N failed, N skipped".
 
 import { writeFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ for (const { name, skip, enable } of databases) {
 }
 if (fast)
   console.log(
-    'skipped  test/crash, demo, docs, embedded, support: left out by --fast\n         enable: npm test',
+    'skipped  test/conformance, crash, demo, docs, embedded, golden, support, testing, types: left out by --fast\n         enable: npm test',
   )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 
