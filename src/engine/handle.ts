@@ -9,6 +9,7 @@ import { TIMER_MAX_MS } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { addressOf, beforeRead, beforeWrite, type Core, type Found, transactionOf } from './core.js'
 import { endedBadly, resultTimedOut } from './errors.js'
+import { follow } from './follow.js'
 import { endError } from './info.js'
 import { sendSignal, sendTrigger } from './messages.js'
 import { optionsObject } from './paged.js'
@@ -72,6 +73,7 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       await check()
       await core.kernel.retry(to, null)
     },
+    events: (options?: unknown) => follow(core, () => ownView(core, of), options),
     pause: async () => {
       beforeWrite(core, 'pause')
       await check()

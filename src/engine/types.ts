@@ -119,6 +119,8 @@ export interface RunHandle<T extends Types = Types> {
   /** It makes no progress until it is resumed: what runs may finish, nothing new starts; timers and mail are kept. */
   pause(): Promise<void>
   resume(): Promise<void>
+  /** Its entries behind number `after` (0), stored ones and then each as it is stored, whoever executes it; until it has ended. */
+  events(options?: Opt<{ after: number; signal: AbortSignal }>): AsyncIterable<JournalEntry>
 }
 
 export type JournalEntry = Readonly<{

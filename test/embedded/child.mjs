@@ -2,7 +2,9 @@
 import { openEmbedded } from '../../dist/store/driver-embedded/open-embedded.js'
 
 const [directory, what, timing = '{}'] = process.argv.slice(2)
-const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
+/** Resolves when it is on its way: a listener that is slow does not fall behind what has happened. */
+const say = (value) =>
+  new Promise((resolve) => process.stdout.write(`${JSON.stringify(value)}\n`, resolve))
 const quiet = () => {}
 
 const open = () =>
@@ -45,7 +47,7 @@ const doings = {
     )
     for (let n = from + 1; ; n += 1) {
       await driver.query('commit', 'insert into notes values ($1::int4, $2)', [n, 'x'.repeat(500)])
-      say({ n })
+      await say({ n })
     }
   },
   /** Writes a row each time it is spoken to. */

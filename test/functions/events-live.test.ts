@@ -207,4 +207,52 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       )
     })
   })
+
+  describe('handle.events()', () => {
+    test('gives every entry once and in order, stored ones and later ones, until the run has ended', async () => {
+      const flow = workflow(fresh('followed'), async (wf) => {
+        await wf.do('first', () => 1)
+        await wf.waitFor('go')
+        await wf.do('second', () => 2)
+      })
+      const engine = await world.open([flow])
+      // Executed by one process and followed by another, where there can be two.
+      const other =
+        database.name === 'pglite'
+          ? engine
+          : await world.open([flow], { options: { worker: false } })
+      const run = await engine.start(flow)
+      await eventually(() => run.status()).toBe('waiting')
+      const kinds: string[] = []
+      const seqs: number[] = []
+      for await (const { kind, seq } of other.handle(flow, run.id).events()) {
+        kinds.push(kind)
+        seqs.push(seq)
+        if (kind === 'wait.opened') await run.signal('go')
+      }
+      expect(kinds.at(-1)).toBe('run.completed')
+      expect(seqs).toEqual(seqs.map((_, i) => i + 1))
+      const rest = await all(run.events({ after: 3 }))
+      expect(rest.map(({ seq }) => seq)).toEqual(seqs.slice(3))
+    })
+
+    test('ends with the reason of its signal, and refuses what is no run and no number', async () => {
+      const flow = workflow(fresh('waits'), async (wf) => wf.waitFor('go'))
+      const engine = await world.open([flow])
+      const run = await engine.start(flow)
+      const stop = new AbortController()
+      const heard: string[] = []
+      const following = (async () => {
+        for await (const { kind } of run.events({ signal: stop.signal })) heard.push(kind)
+      })()
+      await eventually(() => Promise.resolve(heard)).toContain('wait.opened')
+      stop.abort(new Error('enough'))
+      await expect(following).rejects.toThrow('enough')
+      const none = engine.handle(flow, fresh('none')).events()
+      expect(await refusalOf(all(none))).toMatchObject({ code: 'RUN_NOT_FOUND' })
+      expect(await refusalOf(all(run.events({ after: -1 })))).toMatchObject({
+        code: 'OPTION_INVALID',
+      })
+    })
+  })
 })
