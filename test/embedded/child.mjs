@@ -21,7 +21,7 @@ const doings = {
   async measure() {
     const from = performance.now()
     const driver = await open()
-    say({ openMs: performance.now() - from, rss: process.memoryUsage.rss() })
+    await say({ openMs: performance.now() - from, rss: process.memoryUsage.rss() })
     await driver.close()
     process.exit(0)
   },
@@ -30,10 +30,10 @@ const doings = {
     await new Promise((resolve) => setTimeout(resolve, Number(process.env.AT ?? 0) - Date.now()))
     try {
       await open()
-      say({ open: process.pid })
+      await say({ open: process.pid })
       setInterval(quiet, 1_000)
     } catch (error) {
-      say({ code: error.code, message: error.message })
+      await say({ code: error.code, message: error.message })
     }
   },
   /** Writes rows one after the other and says each number once it is committed. */
@@ -53,13 +53,13 @@ const doings = {
   /** Writes a row each time it is spoken to. */
   async obey() {
     const driver = await open()
-    say({ open: process.pid })
+    await say({ open: process.pid })
     process.stdin.on('data', async () => {
       try {
         await driver.query('commit', "insert into notes values (-1, 'late')", [])
-        say({ wrote: true })
+        await say({ wrote: true })
       } catch (error) {
-        say({ sqlState: error.sqlState, cause: error.cause?.code, message: error.message })
+        await say({ sqlState: error.sqlState, cause: error.cause?.code, message: error.message })
       }
       await driver.close()
       process.exit(0)
