@@ -90,7 +90,7 @@ export function eventContract(on: Case): void {
     'an event finds the waits of its workspace that match all of its keys, until they have heard',
     async ({ store }) => {
       const by = worker()
-      const any = await listening(store, by, [wait(PAID)])
+      const every = await listening(store, by, [wait(PAID)])
       const exact = await listening(store, by, [
         wait({ event: 'paid', match: ['id=a', 'sum=1'] }),
         wait({ event: 'refunded', match: [] }, { name: 'event:refunded' }),
@@ -102,16 +102,16 @@ export function eventContract(on: Case): void {
 
       await store.emit('default', event(), null)
       const found = await store.fanOut(100)
-      expect(uidsOf(found)).toEqual(sorted(any, exact))
-      expect(found.find(({ uid }) => uid === any.uid)).toEqual({
-        uid: any.uid,
-        to: { workspace: any.workspace, id: any.id },
+      expect(uidsOf(found)).toEqual(sorted(every, exact))
+      expect(found.find(({ uid }) => uid === every.uid)).toEqual({
+        uid: every.uid,
+        to: { workspace: every.workspace, id: every.id },
         name: 'event:paid',
         occurrence: 1,
         message: 'paid',
         payload: '"paid"',
       })
-      expect(uidsOf(await store.fanOut(100))).toEqual(sorted(any, exact))
+      expect(uidsOf(await store.fanOut(100))).toEqual(sorted(every, exact))
       expect(await store.fanOut(1)).toHaveLength(1)
       await store.heard(found)
       expect(await store.fanOut(100)).toEqual([])
