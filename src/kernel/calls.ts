@@ -2,10 +2,9 @@
 // others one shared question asks the database, soon at first, then once a second.
 
 import type { Uid } from '../model/ids.js'
+import { Asking } from './asking.js'
 import type { Ports } from './ports.js'
 import type { Call, CallFate, Store, TurnDelta } from './store.js'
-
-const SOON_MS = 5
 
 interface Waiter extends Call {
   readonly resolve: (fate: CallFate | 'unknown') => void
@@ -16,17 +15,15 @@ interface Waiter extends Call {
 export class Calls {
   private readonly store: Store
   private readonly ports: Ports
-  private readonly pollMs: number
+  private readonly asking: Asking
   private readonly waiters = new Set<Waiter>()
-  private offTimer: (() => void) | null = null
-  private waitMs = SOON_MS
-  private asking = false
   private closed: Error | null = null
 
   constructor(store: Store, ports: Ports, pollMs: number) {
     this.store = store
     this.ports = ports
-    this.pollMs = pollMs
+    const isWanted = (): boolean => this.waiters.size > 0
+    this.asking = new Asking({ ports, pollMs, isWanted, ask: () => this.ask() })
   }
 
   /** `unknown`: nobody has decided it within that time. */
@@ -36,9 +33,9 @@ export class Calls {
       const offTimer = this.ports.clock.after(ms, () => this.settle(waiter, 'unknown'))
       const waiter: Waiter = { uid, no, resolve, reject, offTimer }
       this.waiters.add(waiter)
-      this.waitMs = SOON_MS
+      this.asking.soon()
       // It may have been decided while its number was on the way here.
-      this.arm(0)
+      this.asking.arm(0)
     })
   }
 
@@ -49,13 +46,13 @@ export class Calls {
       if (taken.includes(waiter.no)) this.settle(waiter, 'taken')
       else if (refused.includes(waiter.no)) this.settle(waiter, 'refused')
       // It may have been taken before this caller waited, or by another process.
-      else if (next.kind === 'end') this.arm(0)
+      else if (next.kind === 'end') this.asking.arm(0)
     }
   }
 
   close(reason: Error): void {
     this.closed = reason
-    this.offTimer?.()
+    this.asking.close()
     for (const waiter of this.waiters) {
       waiter.offTimer()
       waiter.reject(reason)
@@ -73,27 +70,11 @@ export class Calls {
     waiter.resolve(fate)
   }
 
-  private arm(ms: number): void {
-    if (this.closed || this.asking) return
-    this.offTimer?.()
-    this.offTimer = this.ports.clock.after(ms, () => void this.ask())
-  }
-
   private async ask(): Promise<void> {
-    this.offTimer = null
-    if (this.waiters.size === 0) return
-    this.asking = true
-    try {
-      const calls = [...this.waiters].map(({ uid, no }) => ({ uid, no }))
-      for (const { uid, no, fate } of await this.store.called(calls)) {
-        const decided = this.waitersOf(uid).filter((waiter) => waiter.no === no)
-        for (const waiter of decided) this.settle(waiter, fate)
-      }
-    } catch {
-      // The database is away; the next question comes.
+    const calls = [...this.waiters].map(({ uid, no }) => ({ uid, no }))
+    for (const { uid, no, fate } of await this.store.called(calls)) {
+      const decided = this.waitersOf(uid).filter((waiter) => waiter.no === no)
+      for (const waiter of decided) this.settle(waiter, fate)
     }
-    this.asking = false
-    this.waitMs = Math.min(this.waitMs * 2, this.pollMs)
-    if (this.waiters.size > 0) this.arm(this.waitMs)
   }
 }

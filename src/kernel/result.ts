@@ -2,10 +2,9 @@
 // others one shared question asks the database, soon at first, then once a second, and whenever hinted at.
 
 import type { Address } from './api.js'
+import { Asking } from './asking.js'
 import type { Ports } from './ports.js'
 import type { Settled, Store } from './store.js'
-
-const SOON_MS = 5
 
 interface Waiter {
   readonly resolve: (settled: Settled) => void
@@ -17,15 +16,19 @@ export class Results {
   private readonly store: Store
   private readonly ports: Ports
   private readonly pollMs: number
-  private offTimer: (() => void) | null = null
-  private waitMs = SOON_MS
-  private asking = false
+  private readonly asking: Asking
   private closed: Error | null = null
 
   constructor(store: Store, ports: Ports, pollMs: number) {
     this.store = store
     this.ports = ports
     this.pollMs = pollMs
+    this.asking = new Asking({
+      ports,
+      pollMs,
+      isWanted: () => this.waiting,
+      ask: () => this.ask(),
+    })
   }
 
   /** Resolves with the end; rejects with the signal's reason if that comes first. `near`: executed in this process. */
@@ -42,9 +45,9 @@ export class Results {
         if (entry.set.size === 0) this.waiters.delete(key)
         reject(signal.reason)
       })
-      if (!near) this.waitMs = SOON_MS
+      if (!near) this.asking.soon()
       // What ends here is told; the question is for the case that it is taken from us, and one is armed already.
-      if (!near || this.offTimer === null) this.arm(near ? this.pollMs : 0)
+      if (!near || !this.asking.isArmed) this.asking.arm(near ? this.pollMs : 0)
     })
   }
 
@@ -63,39 +66,24 @@ export class Results {
 
   /** Somebody says that something has ended. */
   hinted(): void {
-    if (this.waiting) this.arm(0)
+    if (this.waiting) this.asking.arm(0)
   }
 
   /** Nobody will be told any more. */
   close(reason: Error): void {
     this.closed = reason
-    this.offTimer?.()
+    this.asking.close()
     const all = [...this.waiters.values()]
     this.waiters.clear()
     for (const { set } of all) for (const waiter of set) waiter.reject(reason)
   }
 
-  private arm(ms: number): void {
-    if (this.closed || this.asking) return
-    this.offTimer?.()
-    this.offTimer = this.ports.clock.after(ms, () => void this.ask())
-  }
-
   private async ask(): Promise<void> {
-    this.offTimer = null
-    this.asking = true
-    try {
-      const tickets = [...this.waiters.values()].map((entry) => entry.at)
-      this.ports.fault('settled.before')
-      const all = await this.store.settled(tickets)
-      this.ports.fault('settled.after')
-      for (const settled of all) this.ended(settled)
-    } catch {
-      // The database is away; the next question comes.
-    }
-    this.asking = false
-    this.waitMs = Math.min(this.waitMs * 2, this.pollMs)
-    if (this.waiting) this.arm(this.waitMs)
+    const tickets = [...this.waiters.values()].map((entry) => entry.at)
+    this.ports.fault('settled.before')
+    const all = await this.store.settled(tickets)
+    this.ports.fault('settled.after')
+    for (const settled of all) this.ended(settled)
   }
 }
 
