@@ -139,11 +139,16 @@ function unfinished(world: World): string[] {
   return fs.readdirSync(world.directory).filter((name) => name.startsWith('initialising-'))
 }
 
-/** In the newest unfinished directory; −1 while there is none. */
+/** In the fullest unfinished directory; −1 while there is none, or while it is being taken away. */
 function filesMade(world: World): number {
-  const counts = unfinished(world).map(
-    (name) => fs.readdirSync(join(world.directory, name), { recursive: true }).length,
-  )
+  const counts = unfinished(world).map((name) => {
+    try {
+      return fs.readdirSync(join(world.directory, name), { recursive: true }).length
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return -1
+      throw error
+    }
+  })
   return Math.max(-1, ...counts)
 }
 
@@ -156,14 +161,21 @@ function childrenOf(pid: number): number[] {
   return text === '' ? [] : text.split(' ').map(Number)
 }
 
+/** Empty when it has ended meanwhile. */
 function commandOf(pid: number): string {
-  return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function isAlive(pid: number): boolean {
-  return (
-    fs.existsSync(`/proc/${pid}`) && !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  )
+  try {
+    return !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
 }
 
 async function until(condition: () => boolean): Promise<void> {
