@@ -20,10 +20,12 @@ export class Anchor {
     this.clock = clock
   }
 
-  heard(now: Instant): void {
+  /** `askedAt`, of the monotonic clock: the answer was made after it. So a clock that was set back is known at once. */
+  heard(now: Instant, askedAt?: number): void {
     const local = this.clock.monotonic()
     const offset = now - local
     this.last = offset
+    if (askedAt !== undefined && this.best > now + 1 - askedAt) this.ahead()
     if (local - this.since > FORGET_AFTER_MS) {
       this.since = local
       this.best = Math.max(this.next, offset)

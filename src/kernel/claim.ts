@@ -12,7 +12,7 @@ export interface ClaimerDeps {
   readonly pollMs: number
   worker(): Worker
   now(): Instant
-  heard(now: Instant): void
+  heard(now: Instant, askedAt: number): void
   /** Places for runs; they are promised while the question is under way. */
   promisePlaces(most: number): number
   unpromise(count: number): void
@@ -78,9 +78,11 @@ export class Claimer {
         const suspects = deps.suspectsRunning() > 0 ? 0 : 1
         deps.ports.fault('claim.before')
         const by = deps.worker()
+        const askedAt = deps.ports.clock.monotonic()
         const { now, claimed, nextDueAt } = await deps.store.claim(by, places, suspects)
         deps.ports.fault('claim.after')
-        deps.heard(now)
+        // If we were ahead of it, what is due next would be asked for without a pause.
+        deps.heard(now, askedAt)
         deps.unpromise(places)
         if (this.closed) return
         this.full = claimed.length >= places

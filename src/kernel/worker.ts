@@ -272,7 +272,7 @@ export class WorkerHost {
         pollMs,
         worker: () => this.lease.worker,
         now: () => this.anchor.now(),
-        heard: (now) => this.anchor.heard(now),
+        heard: (now, askedAt) => this.anchor.heard(now, askedAt),
         promisePlaces: (most) => {
           // Half of what is free: starts and children of this process find a place meanwhile.
           const places = Math.min(most, Math.ceil(this.frames.free / 2))

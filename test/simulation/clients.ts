@@ -36,6 +36,7 @@ export class Clients {
   private readonly ids: RunId[] = []
   private readonly inputs = new Map<RunId, string>()
   private messages = 0
+  plans = 0
 
   constructor(world: World) {
     this.world = world
@@ -52,24 +53,29 @@ export class Clients {
       const ms = rng.int(chaosMs * most)
       return crowdMs === 0 ? ms : ms - (ms % BURST_MS)
     }
-    for (let i = 0; i < starts; i += 1) this.at(at(0.5), 'start', () => this.start(`r${i}`))
+    for (let i = 0; i < starts; i += 1) this.planned(at(0.5), 'start', () => this.start(`r${i}`))
     for (let i = 0; i < starts / 2; i += 1) {
-      this.at(at(0.9), 'start again', () => this.start(`r${rng.int(starts)}`))
+      this.planned(at(0.9), 'start again', () => this.start(`r${rng.int(starts)}`))
     }
-    for (let i = 0; i < signals; i += 1) this.at(at(1), 'signal', () => this.signal())
+    for (let i = 0; i < signals; i += 1) this.planned(at(1), 'signal', () => this.signal())
     for (let i = 0; i < this.world.options.others; i += 1) {
-      this.at(at(1), 'emit', () => this.emit())
-      this.at(at(1), 'trigger', () => this.trigger())
+      this.planned(at(1), 'emit', () => this.emit())
+      this.planned(at(1), 'trigger', () => this.trigger())
     }
-    for (let i = 0; i < cancels; i += 1) this.at(at(1), 'cancel', () => this.cancel())
-    for (let i = 0; i < retries; i += 1) this.at(at(1), 'retry', () => this.retry())
-    for (let i = 0; i < rests; i += 1) this.at(at(1), 'pause', () => this.rest())
+    for (let i = 0; i < cancels; i += 1) this.planned(at(1), 'cancel', () => this.cancel())
+    for (let i = 0; i < retries; i += 1) this.planned(at(1), 'retry', () => this.retry())
+    for (let i = 0; i < rests; i += 1) this.planned(at(1), 'pause', () => this.rest())
     for (let i = 0; i < closes; i += 1) {
-      this.at(at(1), 'close', () => {
+      this.planned(at(1), 'close', () => {
         const { open } = this.world
         if (open.length > 0) this.world.close(rng.pick(open))
       })
     }
+  }
+
+  private planned(ms: number, label: string, run: () => void): void {
+    this.plans += 1
+    if (this.world.mayPlan(this.plans - 1)) this.at(ms, label, run)
   }
 
   private at(ms: number, label: string, run: () => void): void {

@@ -23,7 +23,7 @@ export interface Witness {
   readonly scheduler: Scheduler
   readonly memory: MemoryStore
   readonly options: Options
-  faults(): Faults
+  strikes(kind: keyof Faults): boolean
   /** The database answers nobody until then. */
   readonly awayUntil: number
   dbNow(): number
@@ -84,9 +84,8 @@ export class FaultyStore implements Store {
     if (deltas.some((delta) => JSON.stringify(delta).includes(POISON))) {
       throw new StoreRefused('poison', '22P05')
     }
-    const { memory, scheduler } = this.world
-    const { busy } = this.world.faults()
-    const kept = deltas.filter(() => !scheduler.rng.chance(busy))
+    const { memory } = this.world
+    const kept = deltas.filter(() => !this.world.strikes('busy'))
     const committed = memory.commitNow(by, kept, options)
     const { answers } = committed
     this.world.changed({ method: 'commit', by, deltas: kept, answers })
@@ -128,9 +127,8 @@ export class FaultyStore implements Store {
     delta: TurnDelta,
     close: () => Promise<Committed>,
   ): Promise<Committed> {
-    const { scheduler } = this.world
     if (JSON.stringify(delta).includes(POISON)) throw new StoreRefused('poison', '22P05')
-    if (scheduler.rng.chance(this.world.faults().busy)) {
+    if (this.world.strikes('busy')) {
       const now = this.world.dbNow()
       return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null }
     }
@@ -268,9 +266,8 @@ export class FaultyStore implements Store {
     if (!life.alive) return never()
     const { scheduler } = world
     const { rng } = scheduler
-    const faults = world.faults()
     const delay = (): number =>
-      rng.chance(faults.slow) ? rng.pick([50, 400, 2_500]) : rng.chance(0.5) ? 0 : rng.int(4)
+      world.strikes('slow') ? rng.pick([50, 400, 2_500]) : rng.chance(0.5) ? 0 : rng.int(4)
     const asked = { at: scheduler.now }
     this.askedAt.add(asked)
     return new Promise<T>((resolve, reject) => {
@@ -283,8 +280,8 @@ export class FaultyStore implements Store {
       // What is under way when its process dies still reaches the database, or not.
       scheduler.after(null, leastMs + delay(), `${life.name} ${label}`, () => {
         if (!life.alive && rng.chance(0.5)) return
-        if (scheduler.now < world.awayUntil || rng.chance(faults.notApplied)) return lost()
-        if (mayBeLate && rng.chance(faults.late)) {
+        if (scheduler.now < world.awayUntil || world.strikes('notApplied')) return lost()
+        if (mayBeLate && world.strikes('late')) {
           scheduler.after(null, rng.between(1, 1_500), `${life.name} ${label} late`, () => {
             apply().catch(() => {})
           })
@@ -292,7 +289,7 @@ export class FaultyStore implements Store {
         }
         apply().then(
           (value) => {
-            if (rng.chance(faults.replyLost)) lost()
+            if (world.strikes('replyLost')) lost()
             else answer('answered', () => resolve(value))
           },
           (error: unknown) => answer('refused', () => reject(error)),

@@ -53,6 +53,15 @@ export interface Faults {
   readonly outages: number
 }
 
+/** Some of the options, for worlds in which something certain is looked for. */
+export type Aim = Partial<Omit<Options, 'faults'>> & { readonly faults?: Partial<Faults> }
+
+export const aimed = (options: Options, { faults, ...aim }: Aim): Options => ({
+  ...options,
+  ...aim,
+  faults: { ...options.faults, ...faults },
+})
+
 export function optionsOf(seed: number): Options {
   const rng = new Rng(seed ^ 0x5eed)
   const sometimes = (p: number, value: () => number): number => (rng.chance(p) ? value() : 0)

@@ -72,7 +72,14 @@ interface Pending {
 }
 
 const realImmediate = setImmediate
-const quiet = (): Promise<void> => new Promise((resolve) => realImmediate(resolve))
+const realTick = process.nextTick
+/** All microtasks have run when a tick comes; the loop is much slower, but tells of rejections that nobody handles. */
+const tick = (): Promise<void> => new Promise((resolve) => realTick(resolve))
+const loop = (): Promise<void> => new Promise((resolve) => realImmediate(resolve))
+/** Memory of what nobody handled is let go so often. */
+const TICKS_MAX = 256
+const SPINNING = new Set(['timer 0', 'timer 1', 'claim →'])
+const SPINS_MAX = 100
 /** How many of the last events are remembered. */
 export const shown = { events: 60 }
 
@@ -86,10 +93,14 @@ export class Scheduler {
   failure: string | null = null
   private readonly ready: Pending[] = []
   private readonly later: Pending[] = []
+  private second = 0
+  private readonly often = new Map<string, number>()
   private count = 0
+  private readonly isLoop: boolean
 
   constructor(seed: number) {
     this.rng = new Rng(seed)
+    this.isLoop = seed % 10 === 0
   }
 
   /** Happens at `now + ms` or at any time after. Gives back the way to call it off. */
@@ -123,12 +134,26 @@ export class Scheduler {
       this.events += 1
       if (this.events > eventsMax) this.fail('livelock', `more than ${eventsMax} events`)
       this.happen(next)
-      await quiet()
+      await (this.isLoop || this.events % TICKS_MAX === 0 ? loop() : tick())
     }
     return 'over'
   }
 
+  /** How often a process has done the same thing within this second. A healthy one does nothing without a pause. */
+  private spins({ life, label }: Pending): void {
+    const word = label.split(' ', 2).join(' ')
+    if (!life || !SPINNING.has(word)) return
+    const second = Math.floor(this.now / 1_000)
+    if (second !== this.second) this.often.clear()
+    this.second = second
+    const key = `${life.name} ${word}`
+    const count = (this.often.get(key) ?? 0) + 1
+    this.often.set(key, count)
+    if (count > SPINS_MAX) this.fail('spin', `${key} ${count} times in a second`)
+  }
+
   private happen(next: Pending): void {
+    this.spins(next)
     const label = next.life ? `${next.life.name} ${next.label}` : next.label
     this.note(label)
     this.mix(label)

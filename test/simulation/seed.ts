@@ -5,9 +5,9 @@ import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
 import type { Batches } from './batches.js'
 import { Clients } from './clients.js'
-import { type Options, optionsOf } from './options.js'
+import { aimed, type Faults, type Options, optionsOf } from './options.js'
 import { replayed } from './replay-check.js'
-import { type Switches, World } from './world.js'
+import { type Struck, type Switches, World } from './world.js'
 
 export interface Verdict {
   readonly seed: number
@@ -20,6 +20,8 @@ export interface Verdict {
   readonly batches: Batches
   readonly last: readonly string[]
   readonly runs: number
+  readonly struck: readonly Struck[]
+  readonly plans: number
   readonly codes: ReadonlyMap<string, number>
 }
 
@@ -30,7 +32,7 @@ const HEAL_MS = 150_000
 const REPLAYS = 6
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
-  const drawn = optionsOf(seed)
+  const drawn = aimed(optionsOf(seed), switches.aim ?? {})
   const options = { ...drawn, scopes: drawn.scopes && (switches.scopes ?? true) }
   const world = new World(options, switches)
   const clients = new Clients(world)
@@ -55,6 +57,8 @@ export async function runSeed(seed: number, switches: Switches = {}): Promise<Ve
     last: scheduler.last,
     runs: world.memory.runs.size,
     codes: clients.codes,
+    struck: world.struck,
+    plans: clients.plans,
   }
 }
 
@@ -62,21 +66,22 @@ function planFaults(world: World): void {
   const { scheduler, options } = world
   const { rng } = scheduler
   const { crashes, pauses, clockJumps, outages } = options.faults
-  const some = (count: number, label: string, happen: () => void): void => {
+  const some = (count: number, kind: keyof Faults, happen: () => void): void => {
     for (let i = 0; i < count; i += 1) {
-      scheduler.after(null, rng.int(options.chaosMs), `fault: ${label}`, happen)
+      const ms = rng.int(options.chaosMs)
+      if (world.mayStrike(kind)) scheduler.after(null, ms, `fault: ${kind}`, happen)
     }
   }
-  some(crashes, 'crash', () => {
+  some(crashes, 'crashes', () => {
     if (world.open.length > 0) world.crash(rng.pick(world.open))
   })
-  some(pauses, 'pause', () => {
+  some(pauses, 'pauses', () => {
     if (world.open.length > 0) world.pause(rng.pick(world.open), rng.pick([500, 2_500, 5_000]))
   })
-  some(clockJumps, 'clock', () => {
+  some(clockJumps, 'clockJumps', () => {
     world.jumpClock(rng.pick([-60_000, -900, 900, 4_000, 3_600_000]))
   })
-  some(outages, 'outage', () => {
+  some(outages, 'outages', () => {
     world.awayUntil = scheduler.now + rng.pick([500, 2_500, 6_000])
   })
 }

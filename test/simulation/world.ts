@@ -11,7 +11,7 @@ import { type MemoryDefect, MemoryStore } from '../../src/store/memory.js'
 import { countBatch, newBatches } from './batches.js'
 import { type Change, FaultyStore, type Witness } from './faulty-store.js'
 import { Watch } from './invariants.js'
-import type { Faults, Options } from './options.js'
+import type { Aim, Faults, Options } from './options.js'
 import { type Dispatch, flowProgram, type Stage, taskProgram } from './programs.js'
 import { type Life, Scheduler } from './scheduler.js'
 
@@ -45,9 +45,25 @@ export interface Switches {
   readonly memoryDefects?: ReadonlySet<MemoryDefect>
   /** Half of the worlds have programs with scopes, races, loops and undo. */
   readonly scopes?: boolean
+  /** Instead of what the seed says. */
+  readonly aim?: Aim
+  readonly cuts?: Cuts
+}
+
+/** What is left of a world that is made smaller, by the numbers of its faults and of its callers' plans; null: all. */
+export interface Cuts {
+  readonly faults: ReadonlySet<number> | null
+  readonly plans: ReadonlySet<number> | null
+}
+
+/** A fault that a world has drawn, whether it was left in it or not. */
+export interface Struck {
+  readonly kind: keyof Faults
+  readonly at: number
 }
 
 const BASE_AT = 1_700_000_000_000
+const BEHIND_MAX_MS = 4_000
 const NO_FAULTS: Faults = {
   notApplied: 0,
   replyLost: 0,
@@ -79,11 +95,14 @@ export class World implements Witness {
   readonly processes: Process[] = []
   /** Entries that some listener has heard, as `uid:seq`. */
   readonly heard = new Set<string>()
+  readonly struck: Struck[] = []
   awayUntil = 0
   healed = false
   private readonly switches: Switches
   private readonly subscribers = new Map<Life, (hint: Hint) => void>()
   private dbOffset = 0
+  /** What the database's clock has shown before it was set back. */
+  private latest = 0
   private freshest = 0
   private lives = 0
   private explosions = 0
@@ -108,12 +127,30 @@ export class World implements Witness {
     return this.healed ? NO_FAULTS : this.options.faults
   }
 
+  /** Chance decides whether this goes wrong now. */
+  strikes(kind: keyof Faults): boolean {
+    return this.scheduler.rng.chance(this.faults()[kind]) && this.mayStrike(kind)
+  }
+
+  /** A fault has its number whether it is left in this world or not. */
+  mayStrike(kind: keyof Faults): boolean {
+    const kept = this.switches.cuts?.faults ?? null
+    this.struck.push({ kind, at: this.scheduler.now })
+    return kept === null || kept.has(this.struck.length - 1)
+  }
+
+  /** Whether the callers still do this one of their plans. */
+  mayPlan(plan: number): boolean {
+    return this.switches.cuts?.plans?.has(plan) ?? true
+  }
+
   changed(change: Change): void {
     if (change.method === 'commit') countBatch(this.batches, change.deltas, this.memory)
     this.watch.changed(change)
   }
 
   jumpClock(ms: number): void {
+    this.latest = Math.max(this.latest, this.dbNow())
     this.dbOffset += ms
     this.scheduler.note(`the database's clock jumps by ${ms}`)
   }
@@ -205,6 +242,9 @@ export class World implements Witness {
   heal(): void {
     this.healed = true
     this.awayUntil = 0
+    // A clock that was set back is put right, but for a little: nobody has to wait for a minute.
+    const behindMs = this.latest - this.dbNow()
+    if (behindMs > BEHIND_MAX_MS) this.jumpClock(behindMs - BEHIND_MAX_MS)
     for (const process of this.open) this.completeCode(process)
   }
 
@@ -252,19 +292,18 @@ export class World implements Witness {
       },
       log: { debug: silent, info: silent, warn: note, error: note },
       fault: () => {
-        if (rng.chance(this.faults().faultPoints)) this.crash(process)
+        if (this.strikes('faultPoints')) this.crash(process)
       },
     }
   }
 
   private publish(hint: Hint): void {
     const { rng } = this.scheduler
-    const { hintsLost, hintsDoubled, slow } = this.faults()
     for (const [life, listener] of this.subscribers) {
-      if (rng.chance(hintsLost)) continue
-      const times = rng.chance(hintsDoubled) ? 2 : 1
+      if (this.strikes('hintsLost')) continue
+      const times = this.strikes('hintsDoubled') ? 2 : 1
       for (let i = 0; i < times; i += 1) {
-        const delay = rng.chance(slow) ? 1_000 : rng.int(3)
+        const delay = this.strikes('slow') ? 1_000 : rng.int(3)
         this.scheduler.after(life, delay, `hint ${hint.kind}`, () => listener(hint))
       }
     }

@@ -1,0 +1,3 @@
+import { simulateShare } from './share.js'
+
+simulateShare(0)
