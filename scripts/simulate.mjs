@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { failWith, ROOT } from './bootstrap.mjs'
+import { failWith } from './bootstrap.mjs'
 import { record } from './figures.mjs'
 import { transpiled } from './transpile.mjs'
 

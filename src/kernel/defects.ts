@@ -44,5 +44,11 @@ export type Defect =
   | 'scope-without-leaving'
   /** The row does not know how much there is to undo. */
   | 'undo-open-not-stored'
+  /** What the database could not store now, and would have to be sent again, is taken for stored. */
+  | 'busy-is-done'
+  /** A timer is due one millisecond before its time. */
+  | 'due-one-early'
+  /** A message whose answer was lost is sent again as another one. */
+  | 'new-id-after-loss'
 
 export type Defects = ReadonlySet<Defect>

@@ -67,7 +67,8 @@ export class Scribe {
     this.asksBefore(ask)
     if (message) mail.take(message)
     if (message && !deps.defects.has('taken-not-marked')) out.takes(message.no)
-    if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore)
+    const early = deps.defects.has('due-one-early') ? 1 : 0
+    if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore - early)
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
     if (outcome.events) out.emits(outcome.events, this.frame.run.uid)

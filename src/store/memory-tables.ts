@@ -26,6 +26,10 @@ export type MemoryDefect =
   | 'terminal-overwrite'
   | 'early-accepted'
   | 'crashes-not-counted'
+  | 'fence-by-worker'
+  | 'unlock-unfenced'
+  | 'taken-though-refused'
+  | 'reap-without-lease'
 
 export interface MemoryStoreOptions {
   readonly now: () => Instant
@@ -194,6 +198,7 @@ export class MemoryTables {
     const row = this.runs.get(fence.uid)
     const refused = this.refuses(row, delta, batch)
     batch.fates.set(delta, refused ?? 'applied')
+    if (refused && row) this.harm(row, delta, batch.now)
     if (refused || !row) return false
     const from = row.journal.length
     for (const entry of entries) {
@@ -214,6 +219,15 @@ export class MemoryTables {
     return true
   }
 
+  /** What a refused turn would do if nothing kept it from that. */
+  private harm(row: MemoryRun, { next, taken }: TurnDelta, now: Instant): void {
+    const isOver = next.kind === 'park' || next.kind === 'release'
+    if (this.defects.has('unlock-unfenced') && row.owner !== null && isOver) release(row, now)
+    if (!this.defects.has('taken-though-refused')) return
+    row.taken += taken.length
+    for (const no of taken) settle(row, no, row.journal.length)
+  }
+
   /** What it waits for and emits beside the mailboxes. */
   protected listens(_row: MemoryRun, _delta: TurnDelta): void {}
 
@@ -223,7 +237,9 @@ export class MemoryTables {
     { resent, now }: Batch,
   ): 'repeated' | Answer | null {
     const isOwner = row?.owner === fence.owner && row.epoch === fence.epoch
-    const epochHolds = this.defects.has('fence-without-epoch') ? row?.owner !== null : isOwner
+    const isUnfenced = this.defects.has('fence-without-epoch') && row?.owner !== null
+    const isOurs = this.defects.has('fence-by-worker') && row?.owner === fence.owner
+    const epochHolds = isOwner || isUnfenced || isOurs
     const seqHolds = this.defects.has('fence-without-seq') || row?.journal.length === fence.seq
     if (!row || !epochHolds || !seqHolds) {
       const last = row?.journal[fence.seq + entries.length - 1]

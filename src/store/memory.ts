@@ -142,7 +142,8 @@ export class MemoryStore extends MemoryEvents implements Store {
     const dead: WorkerId[] = []
     for (const { id, beat } of unmoved) {
       const row = this.workers.get(id)
-      if (row?.beat !== beat || row.leaseUntil >= now) continue
+      const isLeased = row && row.leaseUntil >= now && !this.defects.has('reap-without-lease')
+      if (row?.beat !== beat || isLeased) continue
       this.workers.delete(id)
       dead.push(id)
     }

@@ -3,7 +3,7 @@
 import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
-import { isAnswer, keyOf } from './fold.js'
+import { isAnswer, keyOf, knows } from './fold.js'
 import { checkOthers } from './others-invariants.js'
 import { checkRecorded, checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
@@ -71,6 +71,14 @@ function checkAcknowledged(world: World, clients: Clients, fail: Fail): void {
     const found = row?.messages.filter((message) => message.id === messageId).length
     if (found !== 1) fail(15, `signal ${messageId} to ${id} is there ${found} times`)
   }
+  for (const { uid, messages } of world.memory.runs.values()) {
+    for (const { kind, id } of messages) {
+      const isCallers = kind === 'signal' || kind === 'trigger'
+      // What a step sends has the key of the step.
+      if (isCallers && !clients.sent.has(id) && !id.includes('/'))
+        fail(15, `${uid} has message ${id}, which nobody has sent`)
+    }
+  }
   for (const id of clients.cancelled) {
     const row = world.memory.find('default', id)
     // Or it was stopping already, for another reason.
@@ -86,7 +94,8 @@ function checkFamily(world: World, row: MemoryRun, fail: Fail): void {
   for (const child of world.memory.runs.values()) {
     if (child.run.parent?.uid !== row.uid || isFinal(child.status)) continue
     const told = child.messages.some((message) => message.kind === 'cancel')
-    if (!told) fail(22, `${row.uid} has ended, its child ${child.uid} has not been told`)
+    if (!told && knows(row, child))
+      fail(22, `${row.uid} has ended, its child ${child.uid} has not been told`)
   }
   const answered = new Set(row.journal.filter(isAnswer).map(keyOf))
   for (const entry of row.journal) {

@@ -30,6 +30,8 @@ export class Clients {
     readonly fate: string
   }[] = []
   readonly results: { readonly id: RunId; readonly status: string; readonly attempt: number }[] = []
+  /** The ids of all messages. */
+  readonly sent = new Set<string>()
   readonly codes = new Map<string, number>()
   private readonly world: World
   private readonly taste: Taste
@@ -41,7 +43,8 @@ export class Clients {
   constructor(world: World) {
     this.world = world
     const { poison, bombs } = world.options.faults
-    this.taste = { poison, bombs, scopes: world.options.scopes, others: world.options.others > 0 }
+    const { scopes, others, reaches, waits } = world.options
+    this.taste = { poison, bombs, scopes, others: others > 0, reaches, waits, named: 0 }
   }
 
   /** Spreads the work of this world over its chaos. */
@@ -65,6 +68,9 @@ export class Clients {
     for (let i = 0; i < cancels; i += 1) this.planned(at(1), 'cancel', () => this.cancel())
     for (let i = 0; i < retries; i += 1) this.planned(at(1), 'retry', () => this.retry())
     for (let i = 0; i < rests; i += 1) this.planned(at(1), 'pause', () => this.rest())
+    for (let i = 0; i < this.world.options.races; i += 1) {
+      this.planned(at(1), 'race', () => this.race())
+    }
     for (let i = 0; i < closes; i += 1) {
       this.planned(at(1), 'close', () => {
         const { open } = this.world
@@ -121,6 +127,7 @@ export class Clients {
     if (this.world.options.messages === 0 || !rng.chance(this.world.options.messages)) return null
     this.messages += 1
     const id = `m${this.messages}` as MessageId
+    this.sent.add(id)
     return { name: rng.pick(NAMES), payload: JSON.stringify(`signal ${id}`), id }
   }
 
@@ -190,6 +197,7 @@ export class Clients {
     const { rng } = this.world.scheduler
     const poison = rng.chance(this.taste.poison) ? ` ${POISON}` : ''
     const payload = JSON.stringify(`signal ${messageId}${poison}`)
+    this.sent.add(messageId)
     kernel.signal({ workspace: WORKSPACE, id }, name, payload, messageId).then(
       () => this.signalled.push({ id, messageId }),
       (error: unknown) => this.refused(error),
@@ -217,6 +225,7 @@ export class Clients {
     this.messages += 1
     const messageId = `m${this.messages}` as MessageId
     const withinMs = rng.pick([0, 0, 100, 2_000])
+    this.sent.add(messageId)
     const call = { name: rng.pick(NAMES), payload: `"${messageId}"`, id: messageId, withinMs }
     kernel.trigger({ workspace: WORKSPACE, id }, call).then(
       (fate) => this.triggered.push({ id, messageId, fate }),
@@ -226,14 +235,43 @@ export class Clients {
 
   private cancel(): void {
     const id = this.target()
+    if (id) this.cancelRun(id)
+  }
+
+  private cancelRun(id: RunId): void {
     const kernel = this.kernel()
-    if (!id || !kernel) return
+    if (!kernel) return
     const row = this.world.memory.find(WORKSPACE, id)
     const wasFinal = row !== undefined && isFinal(row.status)
     kernel.cancel({ workspace: WORKSPACE, id }, 'from outside', null).then(
       () => !wasFinal && this.cancelled.push(id),
       (error: unknown) => this.refused(error),
     )
+  }
+
+  /** At the worst moment: a cancel while the run commits, a signal at the deadline of the wait for it. */
+  private race(): void {
+    const { memory, scheduler } = this.world
+    const { rng } = scheduler
+    const committing = this.world.processes.flatMap(({ store }) => [...store.committing.keys()])
+    if (committing.length > 0 && rng.chance(this.world.options.waits > 0 ? 0.03 : 0.3)) {
+      const row = memory.runs.get(rng.pick(committing))
+      if (row) return this.cancelRun(row.run.id)
+    }
+    const waits = [...memory.runs.values()].flatMap((row) =>
+      isFinal(row.status) ? [] : openQuestions(row).waits.map((wait) => ({ row, wait })),
+    )
+    const timed = waits.filter(({ wait }) => wait.meta?.dueAt !== undefined && wait.meta.names?.[0])
+    if (timed.length === 0) return
+    const { row, wait } = rng.pick(timed)
+    const [name = 'x'] = wait.meta?.names ?? []
+    const ms = (wait.meta?.dueAt ?? 0) - this.world.dbNow() + rng.between(-5, 3)
+    this.messages += 1
+    const messageId = `m${this.messages}` as MessageId
+    this.at(Math.max(0, ms), 'signal at a deadline', () => {
+      const kernel = this.kernel()
+      if (kernel) this.send(kernel, row.run.id, name, messageId)
+    })
   }
 
   private retry(): void {
@@ -270,6 +308,7 @@ export class Clients {
         this.messages += 1
         const messageId = `m${this.messages}` as MessageId
         const payload = JSON.stringify(`signal ${messageId}`)
+        this.sent.add(messageId)
         const to = { workspace: WORKSPACE, id: row.run.id }
         kernel.signal(to, name, payload, messageId).then(
           () => this.signalled.push({ id: row.run.id, messageId }),

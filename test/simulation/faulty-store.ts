@@ -12,7 +12,7 @@ import type {
   Worker,
 } from '../../src/kernel/store.js'
 import { StoreRefused, StoreUnavailable } from '../../src/kernel/store.js'
-import type { WorkerId } from '../../src/model/ids.js'
+import type { Uid, WorkerId } from '../../src/model/ids.js'
 import type { MemoryStore } from '../../src/store/memory.js'
 import type { Faults, Options } from './options.js'
 import { POISON } from './programs.js'
@@ -35,6 +35,8 @@ export interface Change {
   readonly by: Worker | null
   readonly deltas: readonly Delta[]
   readonly answers: readonly Answer[]
+  /** The answer to the first sending was lost. */
+  readonly resent?: boolean
 }
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
@@ -43,6 +45,8 @@ export class FaultyStore implements Store {
   readonly read: RunReader
   /** Transactions that were opened and neither closed nor rolled back. */
   readonly transactions = new Set<StepTransaction>()
+  /** Runs with a turn under way: sent, and not answered. */
+  readonly committing = new Map<Uid, number>()
   /** When the calls were made that are not answered yet. */
   private readonly askedAt = new Set<{ readonly at: number }>()
   private readonly world: Witness
@@ -68,12 +72,23 @@ export class FaultyStore implements Store {
     deltas: readonly Delta[],
     options: { readonly resent: boolean; readonly feed: boolean },
   ): Promise<Committed> {
-    return this.call(
+    const uids = deltas.flatMap((delta) => (delta.kind === 'turn' ? [delta.fence.uid] : []))
+    for (const uid of uids) this.committing.set(uid, (this.committing.get(uid) ?? 0) + 1)
+    const over = (): void => {
+      for (const uid of uids) {
+        const left = (this.committing.get(uid) ?? 1) - 1
+        if (left > 0) this.committing.set(uid, left)
+        else this.committing.delete(uid)
+      }
+    }
+    const committed = this.call(
       `commit ${deltas.map(labelOf).join(' ')}${options.resent ? ' resent' : ''}`,
       async () => this.commitSome(by, deltas, options),
       true,
       this.world.options.crowdMs,
     )
+    committed.then(over, over)
+    return committed
   }
 
   private commitSome(
@@ -88,7 +103,8 @@ export class FaultyStore implements Store {
     const kept = deltas.filter(() => !this.world.strikes('busy'))
     const committed = memory.commitNow(by, kept, options)
     const { answers } = committed
-    this.world.changed({ method: 'commit', by, deltas: kept, answers })
+    const { resent } = options
+    this.world.changed({ method: 'commit', by, deltas: kept, answers, resent })
     const answerOf = (delta: Delta): Answer => answers[kept.indexOf(delta)] ?? { kind: 'busy' }
     return { ...committed, answers: deltas.map(answerOf) }
   }

@@ -48,6 +48,14 @@ export function answerTo(row: MemoryRun, key: string): Entry | null {
   return found
 }
 
+/**
+ * The run knows this child. One that a step has started under an id it does not know before the step is recorded: if it
+ * ends first, nobody tells the child.
+ */
+export const knows = ({ journal }: MemoryRun, { uid, run }: MemoryRun): boolean =>
+  String(run.id) === String(uid) ||
+  journal.some(({ kind, meta }) => kind === 'child.started' && meta?.uid === uid)
+
 export interface Open {
   readonly waits: readonly Entry[]
   readonly children: readonly string[]

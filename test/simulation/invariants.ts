@@ -2,12 +2,12 @@
 // those of the reliability bar.
 
 import type { Answer, TurnDelta } from '../../src/kernel/store.js'
-import type { Uid } from '../../src/model/ids.js'
+import type { Uid, WorkerId } from '../../src/model/ids.js'
 import { retryDelayMs } from '../../src/model/retry.js'
 import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Change } from './faulty-store.js'
-import { answerTo, finalStatusOf, isAnswer, keyOf, openQuestions } from './fold.js'
+import { answerTo, finalStatusOf, isAnswer, keyOf, knows, openQuestions } from './fold.js'
 import type { Dispatch } from './programs.js'
 import { checkScopes, checkUndoOrder } from './scope-invariants.js'
 import type { Process, World } from './world.js'
@@ -22,6 +22,7 @@ interface Shadow {
 export class Watch {
   private readonly world: World
   private readonly shadows = new Map<Uid, Shadow>()
+  private readonly leased = new Map<WorkerId, number>()
   private readonly applied = new Set<string>()
   private readonly keys = new Map<string, string>()
   private readonly policies = new Map<string, Dispatch['retry']>()
@@ -60,6 +61,7 @@ export class Watch {
     }
     for (const row of this.world.memory.runs.values()) this.row(row, change)
     this.capacity()
+    this.leases(change)
   }
 
   private turn(delta: TurnDelta, answer: Answer): void {
@@ -180,7 +182,7 @@ export class Watch {
     for (const child of this.world.memory.runs.values()) {
       if (child.run.parent?.uid !== row.uid || isFinal(child.status)) continue
       // Re-opened by hand after its parent had heard of its failure: it is on its own.
-      if (child.attempt > 1) continue
+      if (child.attempt > 1 || !knows(row, child)) continue
       if (child.stop !== 'cancel') this.fail(22, `${row.uid} left its child ${child.uid} alone`)
     }
   }
@@ -315,6 +317,17 @@ export class Watch {
   private isOpen(uid: string): boolean {
     const row = this.world.memory.runs.get(uid as Uid)
     return row !== undefined && !isFinal(row.status)
+  }
+
+  /** Nobody is taken for dead before the lease is over. */
+  private leases({ method }: Change): void {
+    const { workers } = this.world.memory
+    for (const [id, until] of this.leased) {
+      if (workers.has(id) || method !== 'reap' || until < this.world.dbNow()) continue
+      this.fail(1, `${id} was taken for dead before its time`)
+    }
+    this.leased.clear()
+    for (const [id, { leaseUntil }] of workers) this.leased.set(id, leaseUntil)
   }
 
   private capacity(): void {

@@ -1,7 +1,5 @@
 // Many seeds, one after the other, and what they came to in all.
 
-import { type Counter, newCounters } from '../../src/kernel/counters.js'
-import { newBatches } from './batches.js'
 import { runSeed, type Verdict } from './seed.js'
 import type { Switches } from './world.js'
 
@@ -34,7 +32,7 @@ export async function runSeeds(
   for (const seed of seeds) {
     const verdict = await runSeed(seed, switches)
     if (verdict.failure !== null) return verdict
-    add(total, { seeds: 1, events: verdict.events, rare: rareOf(verdict) })
+    add(total, { seeds: 1, events: verdict.events, rare: verdict.rare })
     if (seed % TWICE_EVERY !== 0) continue
     const { hash } = await runSeed(seed, switches)
     if (hash !== verdict.hash) return { ...verdict, failure: `not the same twice: hash ${hash}` }
@@ -45,16 +43,6 @@ export async function runSeeds(
 export function* from(first: number, count: number): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) yield seed
 }
-
-function rareOf({ counters, batches }: Verdict): Record<string, number> {
-  return { ...counters, ...batches }
-}
-
-/** Everything that is counted, whether it has happened or not. */
-export const RARE_NAMES: readonly string[] = [
-  ...(Object.keys(newCounters()) as Counter[]),
-  ...Object.keys(newBatches()),
-]
 
 /** For people: what happened, what was broken, and how to see it again. */
 export function report({ seed, options, failure, last, hash, events }: Verdict): string {

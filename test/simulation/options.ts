@@ -28,6 +28,12 @@ export interface Options {
   readonly scopes: boolean
   /** Programs emit and hear events and wait for the ends of other runs; callers emit and trigger so often. */
   readonly others: number
+  /** Programs start, signal and cancel other runs. */
+  readonly reaches: boolean
+  /** So often somebody cancels a run while it commits, or signals it when its wait is over. */
+  readonly races: number
+  /** So much of the programs is waits with a deadline. */
+  readonly waits: number
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
   readonly crowdMs: number
@@ -88,6 +94,8 @@ export function optionsOf(seed: number): Options {
     depth: rng.between(1, 3),
     scopes: new Rng(seed ^ 0x5c0e).chance(0.5),
     others: othersOf(seed),
+    ...racesOf(seed),
+    waits: 0,
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
     faults: {
@@ -114,6 +122,12 @@ export function optionsOf(seed: number): Options {
 function othersOf(seed: number): number {
   const rng = new Rng(seed ^ 0x07e4)
   return rng.chance(0.35) ? rng.between(1, 10) : 0
+}
+
+/** From chance of its own, as below. */
+function racesOf(seed: number): Pick<Options, 'reaches' | 'races'> {
+  const rng = new Rng(seed ^ 0x4ace)
+  return { reaches: rng.chance(0.25), races: rng.chance(0.4) ? rng.between(4, 40) : 0 }
 }
 
 /** From chance of its own, as below. */

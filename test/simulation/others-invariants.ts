@@ -1,5 +1,6 @@
 // What must be true of triggers, events and waits for them when everything is over.
 
+import type { RunId } from '../../src/model/ids.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import type { World } from './world.js'
@@ -34,8 +35,23 @@ export function checkOthers(world: World, clients: Clients, fail: Fail): void {
       if (!ids.delete(`${row.uid}:${seq}:0`)) fail('event', `${name} of ${row.uid} is lost`)
     }
     checkHearing(world, row, fail)
+    checkReached(world, row, fail)
   }
   for (const id of ids) if (id.includes(':')) fail('event', `${id} was emitted by nothing recorded`)
+}
+
+/** What a step did to another run is there, once. */
+function checkReached({ memory }: World, row: MemoryRun, fail: Fail): void {
+  for (const { kind, name, payload } of row.journal) {
+    const [, what, id] = /(?:^|\/)(start|signal|cancel) ([nr]\d+)$/.exec(name) ?? []
+    if (kind !== 'step.completed' || !what || !id) continue
+    const { uid, key } = JSON.parse(payload ?? '{}') as { uid?: string; key?: string }
+    const other = memory.find('default', id as RunId)
+    const found = other?.messages.filter((message) => String(message.id) === key).length
+    // A cancel of a run that is over changes nothing.
+    const isThere = what === 'start' ? other?.uid === uid : found === 1 || what === 'cancel'
+    if (!isThere) fail('reach', `${name} of ${row.uid} is recorded, and has not happened once`)
+  }
 }
 
 /** What a wait has heard happened, and not before it was asked for. */

@@ -1,7 +1,7 @@
 // Random programs. A run's input is its program: a list of operations that its body interprets through the seam.
 // The output tells everything that the body has heard, in order, so that a replay that differs is seen.
 
-import { type RunId, shownName } from '../../src/model/ids.js'
+import { type RunId, shownName, type Uid } from '../../src/model/ids.js'
 import {
   type Attempt,
   type ChildOrder,
@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '../../src/model/program.js'
 import type { RetryPolicy } from '../../src/model/run.js'
-import type { Rng } from './scheduler.js'
+import { Rng } from './scheduler.js'
 
 export interface StepSpec {
   readonly name: string
@@ -76,6 +76,13 @@ export type Op =
       readonly ms: number
     }
   | { readonly op: 'emit'; readonly event: string; readonly isAwaited: boolean }
+  /** A step that does something to another run; `isChild`: one that it starts is its child. */
+  | {
+      readonly op: 'reach'
+      readonly what: 'start' | 'signal' | 'cancel'
+      readonly id: string
+      readonly isChild: boolean
+    }
 
 export const POISON = 'POISON'
 export const NAMES = ['x', 'y', 'z']
@@ -92,11 +99,28 @@ export interface Taste {
   readonly scopes: boolean
   /** Events and other runs. */
   readonly others: boolean
+  /** Steps that start, signal and cancel other runs. */
+  readonly reaches: boolean
+  readonly waits: number
+  /** Children that have an id of their own. */
+  named: number
+}
+
+/** A program of waits has so many. */
+const WAITS = 10
+const NO_TASTE: Taste = {
+  poison: 0,
+  bombs: 0,
+  scopes: false,
+  others: false,
+  reaches: false,
+  waits: 0,
+  named: 0,
 }
 
 export function makeOps(rng: Rng, depth: number, taste: Taste): readonly Op[] {
   const ops: Op[] = []
-  const length = rng.between(1, depth > 1 ? 4 : 3)
+  const length = taste.waits > 0 ? WAITS : rng.between(1, depth > 1 ? 4 : 3)
   for (let i = 0; i < length; i += 1) ops.push(makeOp(rng, depth, taste))
   return ops
 }
@@ -118,9 +142,31 @@ function makeOther(rng: Rng): Op {
   return { op: 'hear', name: `event:${event}`, heard: { event, match }, ms }
 }
 
+function makeReach(rng: Rng, taste: Taste): Op {
+  const what = rng.pick(['start', 'start', 'signal', 'cancel'] as const)
+  const isChild = what === 'start' && rng.chance(0.6)
+  if (isChild) taste.named += 1
+  // A run starts each child once; others are found again.
+  const id = isChild ? `n${9 + taste.named}` : `${rng.chance(0.6) ? 'n' : 'r'}${rng.int(4)}`
+  return { op: 'reach', what, id: what === 'start' ? id.replace('r', 'n') : id, isChild }
+}
+
+/** What a run does that a step starts under this id: the same whoever starts it. */
+function inputOf(id: string): string {
+  const step = makeStep(new Rng(id.charCodeAt(1)), 'a', { ...NO_TASTE })
+  const ops: readonly Op[] = [
+    { op: 'step', step },
+    { op: 'wait', name: 'b', names: ['x'], ms: 400 },
+  ]
+  return JSON.stringify(ops)
+}
+
 function makeOp(rng: Rng, depth: number, taste: Taste): Op {
+  if (taste.reaches && rng.chance(0.15)) return makeReach(rng, taste)
   if (taste.others && rng.chance(0.2)) return makeOther(rng)
   const name = rng.pick(['a', 'b', 'c', 'd', 'e', 'f'])
+  if (rng.chance(taste.waits))
+    return { op: 'wait', name: 'a', names: ['x'], ms: rng.pick([50, 200]) }
   const roll = rng.int(100)
   if (roll < 36) return { op: 'step', step: makeStep(rng, name, taste) }
   if (roll < 44) return { op: 'sleep', name, ms: rng.pick([0, 1, 20, 100, 700]) }
@@ -150,7 +196,9 @@ function makeScoped(rng: Rng, depth: number, taste: Taste): Op {
     return rng.chance(0.6) ? { op: 'try', ops: [scope] } : scope
   }
   if (roll < 7) return { op: 'first', name: `${name}-race`, branches: [inside(), inside()] }
-  return { op: 'loop', name: `${name}-loop`, rounds: rng.between(1, 3), ops: inside() }
+  // A round that starts a child under an id would start it again in the next one.
+  const ops = taste.reaches ? makeOps(rng, depth - 1, { ...taste, reaches: false }) : inside()
+  return { op: 'loop', name: `${name}-loop`, rounds: rng.between(1, 3), ops }
 }
 
 function makeChild(rng: Rng, name: string, depth: number, taste: Taste): Op {
@@ -325,6 +373,8 @@ class Body {
       }
       case 'emit':
         return this.emit(op)
+      case 'reach':
+        return this.reach(op)
       case 'child':
         return this.child(op)
       case 'all':
@@ -433,6 +483,48 @@ class Body {
       ...(op.undo ? { undo: (_, attempt) => this.undo(op, retry, attempt) } : {}),
     }
     return this.hear(op.name, this.turn.child(op.name, order))
+  }
+
+  /** As wf.start under an id, and the calls of a handle. */
+  private async reach(op: Op & { op: 'reach' }): Promise<string | null> {
+    const { uid, id } = this.turn.run
+    const name = `${op.what} ${op.id}`
+    const to = { workspace: 'default', id: op.id as RunId }
+    const parent = op.isChild ? { uid, id } : null
+    const child = { definition: 'flow', version: null, input: inputOf(op.id), timeoutMs: null }
+    const call = async ({ outside, idempotencyKey: key }: Attempt): Promise<string> => {
+      if (op.what === 'signal') await outside.signal(to, 'x', JSON.stringify(key), key)
+      if (op.what === 'cancel') await outside.cancel(to, 'by another run', key)
+      if (op.what !== 'start') return JSON.stringify({ key })
+      const started = await outside.start({ ...to, ...child, tags: {}, parent })
+      return JSON.stringify({ uid: started.uid, isOurs: started.isOurs && parent !== null })
+    }
+    const none = policyOf({ retries: 0, delayMs: 0, backoff: 'fixed' })
+    const value = await this.hear(name, this.outsideStep(name, op.what, none, call))
+    const { isOurs, uid: adopts } = JSON.parse(value ?? '{}') as { isOurs?: boolean; uid?: Uid }
+    if (!isOurs || !adopts) return value
+    const order = { ...child, order: null, isTask: false, retry: none, adopts }
+    return this.hear(`${name} ended`, this.turn.child(`${name} ended`, order))
+  }
+
+  private outsideStep(
+    name: string,
+    label: string,
+    retry: RetryPolicy,
+    call: (attempt: Attempt) => Promise<string>,
+  ): Promise<string> {
+    const told = this.told.slice()
+    const full = this.turn.path + name
+    const occurrence = (this.counts.get(full) ?? 0) + 1
+    const execute = async (attempt: Attempt) => {
+      const { number, idempotencyKey } = attempt
+      const names = { uid: this.turn.run.uid, name: full, occurrence, idempotencyKey }
+      const what = { ...names, attempt: number, transaction: false, retry, told }
+      const isOver = this.stage.dispatched(what, attempt.signal)
+      const refused = (error: unknown) => Promise.reject(plain(textOf(error)))
+      return { value: await call(attempt).catch(refused).finally(isOver) }
+    }
+    return this.turn.step(name, { label, retry, timeoutMs: null, execute })
   }
 
   step(spec: StepSpec, retry: RetryPolicy): Promise<string | null> {

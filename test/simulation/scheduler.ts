@@ -78,8 +78,7 @@ const tick = (): Promise<void> => new Promise((resolve) => realTick(resolve))
 const loop = (): Promise<void> => new Promise((resolve) => realImmediate(resolve))
 /** Memory of what nobody handled is let go so often. */
 const TICKS_MAX = 256
-const SPINNING = new Set(['timer 0', 'timer 1', 'claim →'])
-const SPINS_MAX = 100
+const SPINNING = new Set(['timer 0', 'timer 1', 'claim → answered'])
 /** How many of the last events are remembered. */
 export const shown = { events: 60 }
 
@@ -93,6 +92,8 @@ export class Scheduler {
   failure: string | null = null
   private readonly ready: Pending[] = []
   private readonly later: Pending[] = []
+  /** Hints make it look at once: the more callers there are, the more often. */
+  spinsMax = 100
   private second = 0
   private readonly often = new Map<string, number>()
   private count = 0
@@ -141,15 +142,14 @@ export class Scheduler {
 
   /** How often a process has done the same thing within this second. A healthy one does nothing without a pause. */
   private spins({ life, label }: Pending): void {
-    const word = label.split(' ', 2).join(' ')
-    if (!life || !SPINNING.has(word)) return
+    if (!life || !SPINNING.has(label)) return
     const second = Math.floor(this.now / 1_000)
     if (second !== this.second) this.often.clear()
     this.second = second
-    const key = `${life.name} ${word}`
+    const key = `${life.name} ${label}`
     const count = (this.often.get(key) ?? 0) + 1
     this.often.set(key, count)
-    if (count > SPINS_MAX) this.fail('spin', `${key} ${count} times in a second`)
+    if (count > this.spinsMax) this.fail('spin', `${key} ${count} times in a second`)
   }
 
   private happen(next: Pending): void {

@@ -3,9 +3,9 @@
 import type { Counters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
-import type { Batches } from './batches.js'
 import { Clients } from './clients.js'
 import { aimed, type Faults, type Options, optionsOf } from './options.js'
+import { rareAtEnd } from './rare.js'
 import { replayed } from './replay-check.js'
 import { type Struck, type Switches, World } from './world.js'
 
@@ -17,7 +17,8 @@ export interface Verdict {
   readonly hash: number
   readonly events: number
   readonly counters: Counters
-  readonly batches: Batches
+  /** How often each rare state was met. */
+  readonly rare: Readonly<Record<string, number>>
   readonly last: readonly string[]
   readonly runs: number
   readonly struck: readonly Struck[]
@@ -53,7 +54,7 @@ export async function runSeed(seed: number, switches: Switches = {}): Promise<Ve
     hash: scheduler.hash,
     events: scheduler.events,
     counters: world.counters,
-    batches: world.batches,
+    rare: { ...world.counters, ...rareAtEnd(world, clients) },
     last: scheduler.last,
     runs: world.memory.runs.size,
     codes: clients.codes,

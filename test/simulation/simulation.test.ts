@@ -7,7 +7,9 @@ import type { Switches } from './world.js'
 
 test('worlds that broke a promise once keep it', { timeout: 600_000 }, async () => {
   for (const scopes of [true, false]) {
-    const broken = await runSeeds(regressions, newTotal(), { scopes })
+    // What was added to the generator since is left out: each is still the world that it was.
+    const aim = { reaches: false, races: 0 }
+    const broken = await runSeeds(regressions, newTotal(), { scopes, aim })
     if (broken) expect.fail(report(broken))
   }
 })

@@ -13,6 +13,7 @@ import { type Change, FaultyStore, type Witness } from './faulty-store.js'
 import { Watch } from './invariants.js'
 import type { Aim, Faults, Options } from './options.js'
 import { type Dispatch, flowProgram, type Stage, taskProgram } from './programs.js'
+import { countChange, newRare } from './rare.js'
 import { type Life, Scheduler } from './scheduler.js'
 
 export interface Execution extends Dispatch {
@@ -88,6 +89,7 @@ export class World implements Witness {
   readonly watch: Watch
   readonly counters: Counters = newCounters()
   readonly batches = newBatches()
+  readonly rare = newRare()
   readonly executions: Execution[] = []
   /** Steps with an undo whose code has come to its end. */
   readonly done: Dispatch[] = []
@@ -111,6 +113,7 @@ export class World implements Witness {
     this.options = options
     this.switches = switches
     this.scheduler = new Scheduler(options.seed)
+    this.scheduler.spinsMax += options.races
     this.memory = new MemoryStore({
       now: () => this.dbNow(),
       mailboxMax: options.mailboxMax,
@@ -146,6 +149,7 @@ export class World implements Witness {
 
   changed(change: Change): void {
     if (change.method === 'commit') countBatch(this.batches, change.deltas, this.memory)
+    countChange(this, change)
     this.watch.changed(change)
   }
 
