@@ -6,6 +6,8 @@ import type { Instant } from '../model/run.js'
 import type { Ports } from './ports.js'
 import type { Claimed, Store, Worker } from './store.js'
 
+const OVERDUE_MS = 50
+
 export interface ClaimerDeps {
   readonly store: Store
   readonly ports: Ports
@@ -90,6 +92,9 @@ export class Claimer {
         if (by === deps.worker()) deps.take(claimed)
         if (claimed.length > 0) this.poked = true
         if (nextDueAt !== null) waitMs = Math.min(waitMs, Math.max(0, nextDueAt - deps.now()))
+        // Overdue, and not for us: a suspect while another one runs, or locked. To ask at once would be to ask for ever.
+        const isOthers = claimed.length === 0 && nextDueAt !== null && nextDueAt <= now
+        if (isOthers) waitMs = Math.min(deps.pollMs, OVERDUE_MS)
       } catch {
         deps.unpromise(places)
       }
