@@ -1,11 +1,14 @@
 // npm run simulate [-- --seeds 1000000 --from 1 --minutes 60 --threads 2 --record]
 // npm run simulate -- --seed 7 [--workers 2 --faults 3,17 --plans 0,4]
 // npm run simulate -- --shrink 7
+// npm run simulate -- --mutants [--record]
+// npm run simulate -- --differential 100 [--from 1 --minutes 60 --record]
 //
 // Random worlds with crashes, pauses, lost answers and clocks that jump: the whole kernel on a store in memory. The
 // first form runs many seeds on all cores; --record writes what they came to into docs/figures/simulation.json. The
-// second runs one world and prints all that happens in it, the third makes a world that breaks a promise smaller.
-// Exit code 1 if a promise is broken.
+// second runs one world and prints all that happens in it, the third makes a world that breaks a promise smaller. The
+// fourth says how many worlds it takes to notice each deliberate defect; the fifth makes the same random calls on every
+// store. Exit code 1 if a promise is broken.
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +28,8 @@ const { values } = parseArgs({
     record: { type: 'boolean', default: false },
     seed: { type: 'string' },
     shrink: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+    differential: { type: 'string' },
     workers: { type: 'string' },
     faults: { type: 'string' },
     plans: { type: 'string' },
@@ -32,10 +37,18 @@ const { values } = parseArgs({
 })
 /** Seeds that a thread gets at once. */
 const CHUNK = 50
+/** Each defect is looked for so often, from other seeds on. */
+const ROUNDS = 5
+const SEEDS_MAX = 2_000
 
 const folder = join(await transpiled(['src', 'test/simulation']).catch(failWith), 'test/simulation')
 const load = (name) => import(pathToFileURL(join(folder, name)).href)
 
+const first = Number(values.from)
+const until = performance.now() + Number(values.minutes) * 60_000
+
+if (values.mutants) process.exit(await mutants())
+if (values.differential !== undefined) process.exit(await different(Number(values.differential)))
 if (values.shrink !== undefined) process.exit(await smaller(Number(values.shrink)))
 if (values.seed !== undefined) process.exit(await one(Number(values.seed)))
 process.exit(await many())
@@ -44,8 +57,6 @@ async function many() {
   const { add, newTotal } = await load('many.js')
   const total = newTotal()
   const startedAt = performance.now()
-  const until = startedAt + Number(values.minutes) * 60_000
-  const first = Number(values.from)
   const end = first + Number(values.seeds)
   let next = first
   const broken = []
@@ -97,6 +108,34 @@ async function many() {
     record('simulation', { ...figures, seconds: Math.round(seconds()), rare: total.rare })
   }
   return broken.length > 0 ? 1 : 0
+}
+
+async function mutants() {
+  const { MUTANTS, NOT_HERE, notice } = await load('mutants.js')
+  const table = []
+  let unnoticed = 0
+  for (const mutant of MUTANTS) {
+    const needed = []
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const noticed = await notice(mutant, first + round * SEEDS_MAX, SEEDS_MAX)
+      needed.push(noticed?.seeds ?? null)
+    }
+    const { name, where, canary = null } = mutant
+    const seeds = needed.toSorted((a, b) => (a ?? Infinity) - (b ?? Infinity))[ROUNDS >> 1]
+    if (needed.includes(null)) unnoticed += 1
+    table.push({ name, where, canary, seeds })
+    console.log(`${name.padEnd(26)} ${where.padEnd(8)} ${needed.join(', ')}`)
+  }
+  console.log(`${MUTANTS.length} defects, ${unnoticed} unnoticed`)
+  if (values.record) record('mutants', { rounds: ROUNDS, first, table, notHere: NOT_HERE })
+  return unnoticed > 0 ? 1 : 0
+}
+
+async function different(seeds) {
+  const { differential } = await import('./differential.mjs')
+  const { code, figures } = await differential({ first, seeds, steps: 1_000, until })
+  if (values.record && code === 0) record('differential', figures)
+  return code
 }
 
 async function one(seed) {

@@ -16,6 +16,7 @@ import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
+import { isOutcome } from './pack-commit.js'
 
 /** Protections that a test may take out, to prove that it would be noticed. */
 export type MemoryDefect =
@@ -36,14 +37,6 @@ export interface MemoryStoreOptions {
   readonly mailboxMax?: number
   readonly defects?: ReadonlySet<MemoryDefect>
 }
-
-const OUTCOMES = new Set([
-  'step.completed',
-  'step.failed',
-  'timer.fired',
-  'message.taken',
-  'child.ended',
-])
 
 /** What was appended: entries from … to … of a run. */
 type Span = readonly [uid: Uid, from: number, to: number]
@@ -203,7 +196,7 @@ export class MemoryTables {
     const from = row.journal.length
     for (const entry of entries) {
       this.append(row, entry)
-      if (OUTCOMES.has(entry.kind)) row.crashes = 0
+      if (isOutcome(entry)) row.crashes = 0
     }
     const takenSeq = row.journal.length
     if (entries.length > 0) batch.spans.push([row.uid, from + 1, takenSeq])

@@ -167,7 +167,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
   return [...lists, ...texts]
 }
 
-function isOutcome({ kind }: NewEntry): boolean {
+export function isOutcome({ kind }: NewEntry): boolean {
   return OUTCOMES.has(kind)
 }
 
