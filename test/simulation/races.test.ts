@@ -6,7 +6,8 @@ import type { Aim } from './options.js'
 
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 const FIRST = 1_000_000
-const WORLDS_MAX = 900
+const WORLDS_MAX = 1_200
+const SLOW = { timeout: 600_000 }
 const CROWD: Aim = { starts: 14, chaosMs: 2_500, concurrency: 16, workers: 2, rests: 0 }
 
 async function until(race: string, count: number, aim: Aim): Promise<Record<string, number>> {
@@ -21,7 +22,7 @@ async function until(race: string, count: number, aim: Aim): Promise<Record<stri
   return total.rare
 }
 
-test('a run that is cancelled while it commits has one end, 5,000 times', async () => {
+test('a run that is cancelled while it commits has one end, 5,000 times', SLOW, async () => {
   const rare = await until('race: a cancel while the run commits', 5_000, {
     races: 200,
     crowdMs: 10,
@@ -31,7 +32,7 @@ test('a run that is cancelled while it commits has one end, 5,000 times', async 
   expect(rare['answer.stopping']).toBeGreaterThan(0)
 })
 
-test('a wait has one winner when a signal comes at its deadline, 5,000 times', async () => {
+test('a wait has one winner when a signal comes at its deadline, 5,000 times', SLOW, async () => {
   const quiet: Aim = { cancels: 0, signals: 0, scopes: false, others: 0, depth: 1 }
   const rare = await until('race: a signal within 5 ms of the deadline of its wait', 5_000, {
     ...quiet,
@@ -44,7 +45,7 @@ test('a wait has one winner when a signal comes at its deadline, 5,000 times', a
   expect(rare['race: a deadline wins against a signal that is close']).toBeGreaterThan(0)
 })
 
-test('a child that ends while its parent runs is heard of once, 2,000 times', async () => {
+test('a child that ends while its parent runs is heard of once, 2,000 times', SLOW, async () => {
   const race = 'race: a child ends while its parent runs'
   const rare = await until(race, 2_000, { depth: 3, scopes: false, waits: 0, cancels: 6 })
   expect(rare['race: a child ends while its parent is told to stop']).toBeGreaterThan(0)

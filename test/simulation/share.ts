@@ -5,9 +5,8 @@ import { from, newTotal, report, runSeeds } from './many.js'
 import { missing } from './rare.js'
 
 const isFast = process.env.PERDURE_TEST_FAST === '1'
-export const SHARES = 4
 /** `npm run simulate` runs as many as one likes. */
-const SEEDS = isFast ? 100 : 1_300
+const SEEDS = isFast ? 60 : 1_000
 
 export function simulateShare(share: number): void {
   const total = newTotal()

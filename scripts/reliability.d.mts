@@ -1,0 +1,2 @@
+export function figuresOf(name: string): unknown
+export function pageWithFigures(text: string): string
