@@ -122,7 +122,7 @@ export const needsScenario = (definition: string, sentence: string): PerdureErro
 
 export const simulationFailed = (finding: Finding): PerdureError =>
   new PerdureError('SIMULATION_FAILED', failedText(finding), {
-    hint: finding.hint,
+    hint: `mend it and run that life alone: ${finding.repeat}`,
     runId: finding.runId ?? undefined,
     step: finding.step ?? undefined,
     details: finding,

@@ -7,6 +7,7 @@ import { failedText } from './simulate-text.js'
 import type { Finding, SimulationReport } from './simulate-types.js'
 import type { Found, SimulatedLife } from './simulated-life.js'
 import type { TestEngine } from './types.js'
+import type { Ended } from './until-it-ends.js'
 
 /** Lines of what happened that are shown. */
 const TRACE_MAX = 14
@@ -122,14 +123,19 @@ function changed({ expected, found }: Difference, { seed }: Context): What {
 
 // ── the report ──────────────────────────────────────────────────────────────────────────────────────────────
 
-type Counts = Pick<SimulationReport, 'seeds' | 'crashPoints' | 'crashes' | 'finding'>
+type Counts = Omit<SimulationReport, 'ok' | 'text' | 'orThrow'>
 
-export function reportOf(definition: string, counts: Counts): SimulationReport {
+/** `ended`: how the run ended when nothing went wrong; null: the scenario knows. */
+export function reportOf(
+  definition: string,
+  ended: Ended | null,
+  counts: Counts,
+): SimulationReport {
   const { finding } = counts
   const report: SimulationReport = {
     ok: finding === null,
     ...counts,
-    text: finding ? failedText(finding) : passedText(definition, counts),
+    text: finding ? failedText(finding) : passedText(definition, ended, counts),
     orThrow: () => {
       if (finding) throw simulationFailed(finding)
       return report
@@ -138,7 +144,12 @@ export function reportOf(definition: string, counts: Counts): SimulationReport {
   return report
 }
 
-function passedText(definition: string, { seeds, crashPoints, crashes }: Counts): string {
+function passedText(
+  definition: string,
+  ended: Ended | null,
+  { seeds, crashPoints, crashes }: Counts,
+): string {
+  const how = ended && ` (${ended.status}${ended.error ? `: ${ended.error.message}` : ''})`
   const points = crashPoints > 0 ? `, one at each of its ${crashPoints} points` : ''
-  return `"${definition}" ended the same way with every seed: ${seeds} seeds, ${crashes} workers that died${points}; nothing was done twice that must be done once.`
+  return `"${definition}" ended the same way${how ?? ''} with every seed: ${seeds} seeds, ${crashes} workers that died${points}; nothing was done twice that must be done once.`
 }

@@ -4,7 +4,10 @@ import type { Definition, InputOf } from '../index.js'
 import type { Fault } from './seed-plan.js'
 import type { TestEngine, TestEngineOptions } from './types.js'
 
-export interface SimulateOptions<D extends Definition, W extends readonly Definition[]> {
+export interface SimulateOptions<
+  D extends Definition = Definition,
+  W extends readonly Definition[] = readonly [],
+> {
   /** What the run is started with. Not with a scenario: that starts what it wants. */
   input?: InputOf<D> | undefined
   /** The tasks and workflows that it calls. */
@@ -70,6 +73,8 @@ export interface SimulationReport {
   readonly crashPoints: number
   /** Deaths and pauses of workers, in all lives. */
   readonly crashes: number
+  /** What the scenario returned when nothing went wrong. Without a scenario: how the run ended. */
+  readonly outcome: unknown
   /** The first one; nothing was tried after it. */
   readonly finding: Finding | null
   /** All of it, for people. */

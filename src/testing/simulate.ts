@@ -12,7 +12,7 @@ import { readSimulation, type Simulation } from './simulate-options.js'
 import type { Finding, SimulateOptions, SimulationReport } from './simulate-types.js'
 import { SimulatedLife } from './simulated-life.js'
 import type { TestEngine } from './types.js'
-import { untilItEnds } from './until-it-ends.js'
+import { type Ended, untilItEnds } from './until-it-ends.js'
 
 /** Runs the workflow under crashes, duplicates, delays and pauses; reports the first effect that is not idempotent. */
 export async function simulate<
@@ -38,9 +38,10 @@ class Simulator {
 
   async report(): Promise<SimulationReport> {
     const finding = (await this.undisturbed()) ?? (await this.disturbed())
-    const { seeds, crashPoints, crashes, simulation } = this
-    const { name } = simulation.made
-    return reportOf(name, { seeds, crashPoints, crashes, finding })
+    const { seeds, crashPoints, crashes, simulation, expected: outcome } = this
+    const { made, scenario } = simulation
+    const how = scenario ? null : (outcome as Ended)
+    return reportOf(made.name, how, { seeds, crashPoints, crashes, outcome, finding })
   }
 
   /** Twice: what comes out differently by itself says nothing about crashes. */

@@ -1,6 +1,6 @@
 // The scenario of a simulation that was given none: one run, and time passes until it has ended.
 
-import type { RunHandle, RunInfo } from '../index.js'
+import type { RunHandle, RunInfo, StoredError } from '../index.js'
 import type { PerdureError } from '../model/errors.js'
 import { isFinal } from '../model/run.js'
 import { needsScenario } from './errors.js'
@@ -10,7 +10,7 @@ import type { TestEngine } from './types.js'
 export interface Ended {
   readonly status: RunInfo['status']
   readonly output: unknown
-  readonly error: unknown
+  readonly error: Pick<StoredError, 'name' | 'message' | 'code'> | null
   readonly state: unknown
 }
 
@@ -46,6 +46,7 @@ function waitsForPeople(info: RunInfo): boolean {
 }
 
 function endOf({ status, error, state, ...info }: RunInfo): Ended {
-  const { name, message, code } = error ?? {}
-  return { status, output: info.output, error: error && { name, message, code }, state }
+  const { name = '', message = '', code } = error ?? {}
+  const told = error && { name, message, ...(code !== undefined && { code }) }
+  return { status, output: info.output, error: told, state }
 }

@@ -49,8 +49,11 @@ test('a step that uses its key passes, and so does one that may be repeated', as
     return wf.do('charge', (step) => `${amount} ${step.key.includes('charge')}`)
   })
   const report = await simulate(careful, { input: 100, seeds: 20, repeatable: ['look'] })
-  expect(report.text).toMatch(/^"careful" ended the same way with every seed: \d+ seeds, /)
-  expect(report).toMatchObject({ ok: true, finding: null })
+  expect(report.text).toMatch(
+    /^"careful" ended the same way \(completed\) with every seed: \d+ seeds, /,
+  )
+  const outcome = { status: 'completed', output: '100 true' }
+  expect(report).toMatchObject({ ok: true, finding: null, outcome })
   expect(report.crashPoints).toBeGreaterThan(4)
   expect(report.seeds).toBe(20 + report.crashPoints)
   expect(report.crashes).toBeGreaterThan(report.crashPoints)
@@ -77,6 +80,8 @@ test('an undo that is not idempotent is found', async () => {
   })
   const report = await simulate(failing, { seeds: 0 })
   expect(report.finding).toMatchObject({ kind: 'unkeyed-step', step: 'undo:reserve' })
+  const allowed = await simulate(failing, { seeds: 5, repeatable: ['undo:reserve'] })
+  expect(allowed.text).toMatch(/^"failing" ended the same way \(failed: sold out\) with every seed/)
 })
 
 test('steps whose code a stub replaces are not judged', async () => {
