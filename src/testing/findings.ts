@@ -147,9 +147,13 @@ export function reportOf(
 function passedText(
   definition: string,
   ended: Ended | null,
-  { seeds, crashPoints, crashes }: Counts,
+  { seeds, crashPoints, crashes, faults }: Counts,
 ): string {
-  const how = ended && ` (${ended.status}${ended.error ? `: ${ended.error.message}` : ''})`
-  const points = crashPoints > 0 ? `, one at each of its ${crashPoints} points` : ''
-  return `"${definition}" ended the same way${how ?? ''} with every seed: ${seeds} seeds, ${crashes} workers that died${points}; nothing was done twice that must be done once.`
+  const how = ended ? ` (${ended.status}${ended.error ? `: ${ended.error.message}` : ''})` : ''
+  const points = crashPoints > 0 ? ` (one at each of ${crashPoints} points)` : ''
+  const met = Object.entries(faults).map(([fault, count]) => `${count} ${fault.replace('-', ' ')}`)
+  return [
+    `"${definition}" ended the same way${how} with every seed, and nothing was done twice that must be done once.`,
+    `${seeds} seeds: ${crashes} crashes${points}, ${met.join(', ')}.`,
+  ].join('\n')
 }

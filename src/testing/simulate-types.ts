@@ -71,8 +71,10 @@ export interface SimulationReport {
   readonly seeds: number
   /** Points at which a worker died in a life of its own. */
   readonly crashPoints: number
-  /** Deaths and pauses of workers, in all lives. */
+  /** Workers that died, in all lives. */
   readonly crashes: number
+  /** How often each of the faults came, in all lives. */
+  readonly faults: Readonly<Record<Fault, number>>
   /** What the scenario returned when nothing went wrong. Without a scenario: how the run ended. */
   readonly outcome: unknown
   /** The first one; nothing was tried after it. */

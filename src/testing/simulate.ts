@@ -7,7 +7,7 @@ import { openTestEngine } from './create-test-engine.js'
 import { findingOf, reportOf } from './findings.js'
 import { openMemoryDatabase } from './memory-database.js'
 import { type Difference, differenceOf, timed } from './outcome.js'
-import { type Point, planOf } from './seed-plan.js'
+import { FAULTS, type Fault, type Point, planOf } from './seed-plan.js'
 import { readSimulation, type Simulation } from './simulate-options.js'
 import type { Finding, SimulateOptions, SimulationReport } from './simulate-types.js'
 import { SimulatedLife } from './simulated-life.js'
@@ -29,6 +29,12 @@ class Simulator {
   private seeds = 0
   private crashPoints = 0
   private crashes = 0
+  private readonly faults: Record<Fault, number> = {
+    pauses: 0,
+    duplicates: 0,
+    delays: 0,
+    'lost-answers': 0,
+  }
   private limitMs = 0
   private expected: unknown
 
@@ -38,10 +44,10 @@ class Simulator {
 
   async report(): Promise<SimulationReport> {
     const finding = (await this.undisturbed()) ?? (await this.disturbed())
-    const { seeds, crashPoints, crashes, simulation, expected: outcome } = this
+    const { seeds, crashPoints, crashes, faults, simulation, expected: outcome } = this
     const { made, scenario } = simulation
     const how = scenario ? null : (outcome as Ended)
-    return reportOf(made.name, how, { seeds, crashPoints, crashes, outcome, finding })
+    return reportOf(made.name, how, { seeds, crashPoints, crashes, faults, outcome, finding })
   }
 
   /** Twice: what comes out differently by itself says nothing about crashes. */
@@ -62,7 +68,8 @@ class Simulator {
     for (const seed of this.seedsToRun()) {
       const { life, finding } = await this.live(seed, (life, engine) => this.compared(life, engine))
       this.seeds += 1
-      this.crashes += life.ends
+      this.crashes += life.ends - life.met.pauses
+      for (const fault of FAULTS) this.faults[fault] += life.met[fault]
       if (this.isPoint(seed) && life.ends > 0) this.crashPoints += 1
       if (finding) return finding
     }

@@ -7,7 +7,7 @@ import type { RunFacts } from '../model/run.js'
 import type { CommitFate, CommitPlan } from './commits.js'
 import { inPlace } from './effect.js'
 import { type Executed, Ledger, type LedgerDeps, type Repeated } from './ledger.js'
-import type { Point, SeedPlan, Wakes } from './seed-plan.js'
+import type { Fault, Point, SeedPlan, Wakes } from './seed-plan.js'
 import type { Called, Trouble } from './trouble.js'
 import { turn, turns } from './turns.js'
 
@@ -34,7 +34,15 @@ export class SimulatedLife implements Trouble {
   found: Found | null = null
   private foundAt: number | null = null
   readonly isFound: Promise<void>
+  /** Workers that died or were stopped. */
   ends = 0
+  /** How often each fault has come. */
+  readonly met: Record<Fault, number> = {
+    pauses: 0,
+    duplicates: 0,
+    delays: 0,
+    'lost-answers': 0,
+  }
   private readonly plan: SeedPlan
   private readonly ledger: Ledger
   private readonly counts = new Map<string, number>()
@@ -113,8 +121,10 @@ export class SimulatedLife implements Trouble {
 
   isAskedTwice(what: string): boolean {
     const isTwice = this.isOn && this.plan.isAskedTwice(this.placeOf(what))
-    if (isTwice) this.note(`the answer to ${what} did not arrive: it was sent again`)
-    return isTwice
+    if (!isTwice) return false
+    this.met.duplicates += 1
+    this.note(`the answer to ${what} did not arrive: it was sent again`)
+    return true
   }
 
   async execute(called: Called): Promise<Effect> {
@@ -125,7 +135,7 @@ export class SimulatedLife implements Trouble {
     const worker = this.ends + 1
     this.wakeAll((paused) => paused.wakes === 'next')
     if (fate.isPaused) return this.pause(called, this.plan.wakes(place))
-    await turns(fate.delays[0])
+    await this.delay(fate.delays[0])
     const executed = this.ledger.begin(called, { worker, isLate: false })
     try {
       return await this.code(called, executed)
@@ -133,7 +143,7 @@ export class SimulatedLife implements Trouble {
       this.points.push({ at: 'step', place })
       this.wakeAll((paused) => paused.wakes === 'done' && paused.executed.key === executed.key)
       if (fate.isEnd) await this.die(called, executed)
-      await turns(fate.delays[1])
+      await this.delay(fate.delays[1])
     }
   }
 
@@ -170,6 +180,7 @@ export class SimulatedLife implements Trouble {
       return this.code(called, executed).catch(() => {})
     }
     this.paused.add({ executed, wakes, go })
+    this.met.pauses += 1
     this.ends += 1
     return called.die()
   }
@@ -183,12 +194,20 @@ export class SimulatedLife implements Trouble {
     this.late.push(paused.go())
   }
 
-  private noteCommit(text: string, { end, isLost }: CommitFate): void {
-    const what = text === '' ? 'a commit' : text
+  private noteCommit(what: string, { end, isLost, delay = 0 }: CommitFate): void {
+    if (delay > 0) this.met.delays += 1
     if (end) {
       this.note(`worker ${this.ends + 1} died ${end} this was recorded: ${what}`)
       this.ends += 1
-    } else if (isLost) this.note(`the database's answer was lost: ${what}`)
+    } else if (isLost) {
+      this.met['lost-answers'] += 1
+      this.note(`the database's answer was lost: ${what}`)
+    }
+  }
+
+  private delay(count: number): Promise<void> {
+    if (count > 0) this.met.delays += 1
+    return turns(count)
   }
 
   private note(text: string): void {

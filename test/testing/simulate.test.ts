@@ -49,8 +49,9 @@ test('a step that uses its key passes, and so does one that may be repeated', as
     return wf.do('charge', (step) => `${amount} ${step.key.includes('charge')}`)
   })
   const report = await simulate(careful, { input: 100, seeds: 20, repeatable: ['look'] })
+  expect(report.text).toMatch(/^"careful" ended the same way \(completed\) with every seed, and/)
   expect(report.text).toMatch(
-    /^"careful" ended the same way \(completed\) with every seed: \d+ seeds, /,
+    /\d+ seeds: \d+ crashes \(one at each of \d+ points\), \d+ pauses, \d+ duplicates, \d+ delays, \d+ lost answers\.$/,
   )
   const outcome = { status: 'completed', output: '100 true' }
   expect(report).toMatchObject({ ok: true, finding: null, outcome })
@@ -314,6 +315,8 @@ test('what a caller sends twice is heard once', async () => {
     },
   })
   expect(report).toMatchObject({ ok: true, seeds: 30, crashPoints: 0, crashes: 0 })
+  expect(report.faults.duplicates).toBeGreaterThan(10)
+  expect(report.faults).toMatchObject({ pauses: 0, delays: 0, 'lost-answers': 0 })
   expect(new Set(heard)).toEqual(new Set(['1,2,3 1']))
 })
 
@@ -331,9 +334,10 @@ test('a result that hangs on which step is the faster one is found by delays', a
 })
 
 test('an answer of the database that is lost changes nothing', async () => {
-  const alone = { crash: false, faults: ['lost-answers'], seeds: 10 } as const
+  const alone = { crash: false, faults: ['lost-answers'], seeds: 20 } as const
   const report = await simulate(trip, { ...scenarioOf(100), ...alone })
-  expect(report).toMatchObject({ ok: true, seeds: 10, crashes: 0 })
+  expect(report).toMatchObject({ ok: true, seeds: 20, crashes: 0 })
+  expect(report.faults['lost-answers']).toBeGreaterThan(5)
 })
 
 // ── how it is asked ─────────────────────────────────────────────────────────────────────────────────────────
