@@ -340,6 +340,12 @@ test('an answer of the database that is lost changes nothing', async () => {
   expect(report.faults['lost-answers']).toBeGreaterThan(5)
 })
 
+test('what a worker was about to store when it died is not stored', async () => {
+  // These seeds have shown it, in a run that nobody had any more.
+  const report = await simulate(trip, { ...scenarioOf(100), seeds: [94, 144, 186, 192] })
+  expect(report.text).toMatch(/^"trip" ended the same way/)
+})
+
 // ── how it is asked ─────────────────────────────────────────────────────────────────────────────────────────
 
 test('a finding is thrown on demand, as people should see it', async () => {
