@@ -167,7 +167,7 @@ test('simulate: rows of transactions are there once, whatever dies', async () =>
   let seen: unknown
   const count = 'select count(*)::int as n, count(ended)::int as ended from bookings'
   const report = await simulate(ship, {
-    seeds: 20,
+    seeds: 8,
     setup: (engine) =>
       engine.transaction((tx) => tx.query('create table bookings (id text, ended int)')),
     scenario: async (engine) => {
