@@ -103,8 +103,9 @@ async function many() {
   console.log(state())
   if (values.record && broken.length === 0) {
     const { seeds, events } = total
-    const met = rare.filter(([, count]) => count > 0).length
-    const figures = { seeds, events, first, rareStates: rare.length, met }
+    const { missing, RARE_NAMES } = await load('rare.js')
+    const met = RARE_NAMES.length - missing(total.rare).length
+    const figures = { seeds, events, first, rareStates: RARE_NAMES.length, met }
     record('simulation', { ...figures, seconds: Math.round(seconds()), rare: total.rare })
   }
   return broken.length > 0 ? 1 : 0
