@@ -24,14 +24,18 @@ const TRIES_MAX = 600
 export const promiseOf = ({ failure }: Verdict): string | null => failure?.split(':', 1)[0] ?? null
 
 /** null: the world of this seed keeps every promise. */
-export async function shrink(seed: number, switches: Switches = {}): Promise<Shrunk | null> {
+export async function shrink(
+  seed: number,
+  switches: Switches = {},
+  triesMax = TRIES_MAX,
+): Promise<Shrunk | null> {
   const whole = await runSeed(seed, switches)
   const broken = promiseOf(whole)
   if (broken === null) return null
   let tries = 0
   const breaks = async (left: Left): Promise<boolean> => {
     tries += 1
-    return tries <= TRIES_MAX && promiseOf(await runSeed(seed, cut(switches, left))) === broken
+    return tries <= triesMax && promiseOf(await runSeed(seed, cut(switches, left))) === broken
   }
   let left: Left = {
     workers: whole.options.workers,

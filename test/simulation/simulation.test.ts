@@ -19,7 +19,7 @@ test('a world that breaks a promise is made smaller, and still breaks it', async
   let seed = 1
   while ((await runSeed(seed, switches)).failure === null) seed += 1
   const whole = await runSeed(seed, switches)
-  const shrunk = await shrink(seed, switches)
+  const shrunk = await shrink(seed, switches, 250)
   expect(promiseOf(shrunk?.verdict ?? whole)).toBe(promiseOf(whole))
   expect(shrunk?.verdict.events).toBeLessThan(whole.events)
   expect(shrunk?.plans.length).toBeLessThan(whole.plans / 2)
