@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { createEngine } from '../dist/index.js'
 import { PAYLOAD } from './user-code.mjs'
-import { latency, rates } from './workloads.mjs'
+import { after, latency, rates, warm } from './workloads.mjs'
 
 const CAP = 500
 const CONNECTIONS = 2
@@ -49,21 +49,20 @@ export async function open({ url, isRaw }) {
   const clients = await connect(url)
   const measure = isRaw ? raw : loop
   return {
-    w1: (load) => warm(measure, clients, { ...load, steps: 1 }),
-    w2: (load) => warm(measure, clients, { ...load, steps: 10 }),
+    w1: (load) => warmed(measure, clients, { ...load, steps: 1 }),
+    w2: (load) => warmed(measure, clients, { ...load, steps: 10 }),
     w3: (load) => latency(() => oneRun(clients[0]), load),
   }
 }
 
-async function warm(measure, clients, load) {
-  await measure(clients, { ...load, seconds: load.warmSeconds })
-  return measure(clients, load)
+async function warmed(measure, clients, load) {
+  await measure(clients, { ...load, isOver: warm(load.warmSeconds) })
+  return measure(clients, { ...load, isOver: after(load.seconds) })
 }
 
 /** `width` runs of `steps` steps each at a time; what is ready when a connection is free goes out as one batch. */
-async function loop(clients, { steps, width, seconds }) {
+async function loop(clients, { steps, width, isOver }) {
   const from = performance.now()
-  const until = from + seconds * 1000
   const steppers = []
   const starters = []
   let open = 0
@@ -76,7 +75,7 @@ async function loop(clients, { steps, width, seconds }) {
     if (run.seq <= steps) return steppers.push(run)
     runs += 1
     open -= 1
-    if (performance.now() < until) begin()
+    if (!isOver()) begin()
   }
   const idle = [...clients]
   const { promise: ended, resolve: end } = deferred()
@@ -110,12 +109,11 @@ function deferred() {
 }
 
 /** The same statements with full batches and nothing in between: what the loop must come near. */
-async function raw(clients, { steps, seconds }) {
+async function raw(clients, { steps, isOver }) {
   const from = performance.now()
-  const until = from + seconds * 1000
   let runs = 0
   const lane = async (client) => {
-    while (performance.now() < until) {
+    while (!isOver()) {
       const batch = Array.from({ length: CAP }, () => ({ uid: uid(), seq: 1 }))
       await startCall(client, batch)
       for (let i = 0; i < steps; i += 1) {

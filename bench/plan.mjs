@@ -54,7 +54,7 @@ export function plan({ quick }) {
     : all
 }
 
-/** What is said of each workload; `better` is the direction of its first field. */
+/** The first field is the one that is compared; a rate is better if higher, a time if lower. */
 export const WORKLOADS = {
   w1: {
     text: 'workflows of one step, from start to result, per second',
@@ -103,7 +103,10 @@ const embedded = (measure, field, bound) => ({
   ...bound,
 })
 
-/** `value` (divided by `to`, if there is one) must be at least or at most so much; without a bound it is only said. */
+/**
+ * `value` (divided by `to`, if there is one) must be at least or at most so much; without a bound it is only said.
+ * `why` explains, in a sentence, why a goal is missed for the time being.
+ */
 export const GOALS = [
   versus('w1', 'perSecond', 'dbos', { atLeast: 30 }),
   versus('w1', 'perSecond', 'restate', { atLeast: 12 }),

@@ -25,11 +25,29 @@ function middle({ measure, system, field }, figures) {
   return values?.length ? median(values) : null
 }
 
-export function goalRows(figures) {
-  return GOALS.map((goal) => {
-    const { ratio, isMet, missedBy } = judge(goal, figures)
-    return [goal.workload, wanted(goal), reached(goal, ratio), verdict(isMet, missedBy, ratio)]
-  })
+/** Of what was measured. */
+function judged(figures) {
+  return GOALS.filter(({ value }) => middle(value, figures) !== null).map((goal) =>
+    judge(goal, figures),
+  )
+}
+
+export function goalTable(figures) {
+  const rows = judged(figures).map(({ goal, ratio, isMet, missedBy }) => [
+    goal.workload,
+    wanted(goal),
+    reached(goal, ratio),
+    verdict(isMet, missedBy, ratio),
+  ])
+  return table(['', 'goal', 'reached', ''], rows)
+}
+
+/** Why goals are missed, as far as plan.mjs knows it. */
+export function reasons(figures) {
+  return judged(figures)
+    .filter(({ goal, isMet }) => isMet === false && goal.why)
+    .map(({ goal }) => `- ${goal.workload}, ${wanted(goal)}: ${goal.why}\n`)
+    .join('')
 }
 
 function wanted({ text, to, atLeast, atMost, unit, value }) {
@@ -144,10 +162,6 @@ export function statementTable(figures) {
   return table(head, rows)
 }
 
-export function goalTable(figures) {
-  return table(['', 'goal', 'reached', ''], goalRows(figures))
-}
-
 /** In the form that the formatter of the repository leaves alone: padded columns. */
 export function table(head, rows) {
   const all = [head, ...rows]
@@ -183,6 +197,7 @@ ${absent.map((line) => `- Not available: ${line}\n`).join('')}
 
 ${goalTable(figures)}
 
+${reasons(figures)}
 ## Side by side
 
 ${systemTable(figures)}

@@ -2,7 +2,7 @@
 // and bytes of WAL. Counted under load, on a server of its own, since counting costs time.
 
 import pg from 'pg'
-import { chains } from './workloads.mjs'
+import { after, chains } from './workloads.mjs'
 
 const WARM = 0.5
 
@@ -11,10 +11,10 @@ export async function statements(system, { url, width, seconds }) {
   await client.connect()
   await client.query('create extension if not exists pg_stat_statements')
   const count = async (steps) => {
-    await chains(system, { steps, width, seconds: WARM })
+    await chains(system, { steps, width, isOver: after(WARM) })
     await client.query('select pg_stat_statements_reset()')
     const { rows: at } = await client.query('select pg_current_wal_insert_lsn() lsn')
-    const { runs } = await chains(system, { steps, width, seconds })
+    const { runs } = await chains(system, { steps, width, isOver: after(seconds) })
     const { rows } = await client.query(COUNT, [at[0].lsn])
     const units = runs * steps
     return Object.values(rows[0]).map((value) => Number(value) / units)
