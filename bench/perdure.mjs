@@ -12,10 +12,10 @@ const chain = workflow('chain', async (wf, { steps }) => {
   for (let i = 0; i < steps; i += 1) last = await wf.do('step', step)
   return last
 })
-const sleeper = workflow('sleeper', async (wf) => {
-  const asleepAt = await wf.do('fall asleep', fallAsleep)
+const sleeper = workflow('sleeper', async (wf, { key }) => {
+  fallAsleep(key)
   await wf.sleep('nap', NAP_MS)
-  return wf.do('wake up', () => wakeUp(asleepAt))
+  return wf.do('wake up', () => wakeUp(key))
 })
 const waiter = workflow('waiter', async (wf) => {
   await wf.do('arrive', arrive)

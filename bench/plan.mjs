@@ -9,7 +9,7 @@ const MANY = 100_000
  */
 export function plan({ quick }) {
   const rate = quick
-    ? { seconds: 1.5, warmSeconds: 1, peerWidthMax: 100 }
+    ? { seconds: 1.5, warmSeconds: 1, peerWidthMax: 300 }
     : { seconds: 4, warmSeconds: 2 }
   const queue = quick ? { seconds: 2, warmSeconds: 1 } : { seconds: 5, warmSeconds: 2 }
   const all = [

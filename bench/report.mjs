@@ -186,8 +186,8 @@ export function page({ date, machine, versions, settings, minutes, rounds, absen
   return `# Benchmarks
 
 Written by \`npm run bench\` on ${date}, in ${minutes} minutes; not by hand. Absolute figures belong to the machine; the ratios
-are what it is for. A figure is the median of ${rounds} rounds with the lowest and the highest. In each round every system has its
-turn, each in a process of its own, on an empty database, warm.
+are what it is for. ${rounds === 1 ? 'There was one round' : `A figure is the median of ${rounds} rounds, with the lowest and the highest`}. In each round every
+system has its turn, in a process of its own, on an empty database, warm.
 
 - Machine: ${machine}
 - Versions: ${versions.join(', ')}

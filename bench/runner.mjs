@@ -12,7 +12,9 @@ import { startServer } from './servers.mjs'
 import { SYSTEMS } from './systems.mjs'
 
 const CHILD = fileURLToPath(new URL('./child.mjs', import.meta.url))
-const MEASURE_MS_MAX = 180_000
+const MEASURE_MS_MAX = 300_000
+/** They say where this machine keeps things; the page must not. */
+const PATHS = /(?:file:\/\/)?(?:\/[\w.@+-]+){2,}/g
 const COUNTING = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track': 'all',
@@ -27,12 +29,14 @@ export class Runner {
   #counting = null
   #databases = 0
   #serverVersion = ''
+  #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
   #cache
   #say
 
   constructor({ cache, say }) {
     this.#cache = cache
     this.#say = say
+    process.once('exit', () => rmSync(this.#home, { recursive: true, force: true }))
   }
 
   async open({ peers }) {
@@ -57,27 +61,25 @@ export class Runner {
   }
 
   #leaveOut(what, error) {
-    const line = `${what} (${error.message.split('\n')[0]})`
+    const [reason] = error.message.split('\n')
+    const line = `${what} (${reason.replace(PATHS, '…')})`
     this.absent.push(line)
     this.#say(`not available: ${line}`)
   }
 
-  /** Every system has its turn in every round, each time another one begins. */
-  async measure({ id, workload = id, systems, options }, rounds) {
+  /** One round of one measure: every system has its turn, in each round another one begins. */
+  async measure({ id, workload = id, systems, options }, round) {
     const names = this.#systemsOf(workload, systems)
-    for (let round = 0; round < rounds; round += 1) {
-      for (let turn = 0; turn < names.length; turn += 1) {
-        const name = names[(turn + round) % names.length]
-        try {
-          const result = await this.#once(name, workload, options)
-          this.#record(id, name, result)
-          const shown = Object.entries(result).map(([key, value]) => `${key} ${figure(value)}`)
-          this.#say(
-            `${id.padEnd(10)} ${round + 1}/${rounds} ${name.padEnd(12)} ${shown.join('  ')}`,
-          )
-        } catch (error) {
-          this.#leaveOut(`${id} of ${SYSTEMS[name].title}`, error)
-        }
+    for (let turn = 0; turn < names.length; turn += 1) {
+      const name = names[(turn + round) % names.length]
+      const what = `${String(round + 1).padEnd(2)} ${id.padEnd(10)} ${name.padEnd(12)}`
+      try {
+        const result = await this.#once(name, workload, options)
+        this.#record(id, name, result)
+        const shown = Object.entries(result).map(([field, value]) => `${field} ${figure(value)}`)
+        this.#say(`${what} ${shown.join('  ')}`)
+      } catch (error) {
+        this.#leaveOut(`${SYSTEMS[name].title}, ${id} in round ${round + 1}`, error)
       }
     }
   }
@@ -116,9 +118,9 @@ export class Runner {
     const kind = SYSTEMS[name].database
     if (kind === 'postgres') return this.#database(isCounting)
     if (kind === 'embedded') {
-      const home = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
+      const home = mkdtempSync(join(this.#home, 'data-'))
       const clear = async () => rmSync(home, { recursive: true, force: true })
-      return { options: { url: `file:${join(home, 'data')}` }, clear }
+      return { options: { url: `file:${home}` }, clear }
     }
     const { options, stop } = await startServer(kind, { cache: this.#cache })
     return { options, clear: stop }

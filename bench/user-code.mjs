@@ -14,14 +14,16 @@ export function step() {
   return PAYLOAD
 }
 
-/** The first step of a sleeper. */
-export function fallAsleep() {
-  return Date.now()
+const asleepAt = new Map()
+
+/** Said directly before the sleep is asked for, outside of any step. On replay the first time counts. */
+export function fallAsleep(key) {
+  if (!asleepAt.has(key)) asleepAt.set(key, Date.now())
 }
 
-/** The last one: milliseconds too late. */
-export function wakeUp(asleepAt) {
-  return Date.now() - asleepAt - NAP_MS
+/** The step behind it: milliseconds too late. */
+export function wakeUp(key) {
+  return Date.now() - asleepAt.get(key) - NAP_MS
 }
 
 export function arrive() {

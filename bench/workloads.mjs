@@ -2,7 +2,7 @@
 // to a handle with result() and, for a waiter, signal(payload). The kinds:
 //
 //   chain    { steps, payload }: that many steps, one after the other, each gives the payload
-//   sleeper  a step, a sleep of NAP_MS, a step that gives the milliseconds it is late
+//   sleeper  { key }: a sleep of NAP_MS, then a step that gives the milliseconds it is late
 //   waiter   a step, then waits for a signal and gives its payload
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -87,11 +87,11 @@ export async function latency(once, { runs, seconds }) {
 /** Starts are spread over one second; how late each wakes is measured inside the run. */
 async function sleepers(system, { runs }) {
   const nap = async (i) => {
-    await sleep((i * 1000) / runs)
-    const run = await system.start('sleeper', null)
+    await sleep(Math.max(0, (i * 1000) / runs))
+    const run = await system.start('sleeper', { key: i })
     return run.result()
   }
-  await nap(0)
+  await nap(-1) // once unmeasured
   return spread(await Promise.all(Array.from({ length: runs }, (_, i) => nap(i))))
 }
 

@@ -1,10 +1,11 @@
-// npm run bench: Perdure next to its peers and to two bounds, in the same run, in turns, on the same PostgreSQL with
+// npm run bench: Perdure next to its peers and to two bounds, in the same run, in turns, on one PostgreSQL with
 // fsync on. Installs the peers of bench/package.json by itself. A whole run writes docs/benchmarks.md.
 //
 //   npm run bench                            everything, three rounds: about 25 minutes
 //   npm run bench -- --quick --peers dbos    one round, smaller: under 3 minutes
 //   npm run bench -- --only w2,w3            some of w1 … w8, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
+//   npm run bench -- --rounds 5              instead of 3
 //   npm run bench -- --page                  writes the page again from the figures of the last whole run
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     page: { type: 'boolean', default: false },
     only: { type: 'string' },
+    rounds: { type: 'string' },
     peers: { type: 'string', default: 'all' },
   },
 })
@@ -44,12 +46,14 @@ async function bench() {
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))
   }
   const startedAt = Date.now()
-  const rounds = values.quick ? 1 : ROUNDS
+  const rounds = Number(values.rounds ?? (values.quick ? 1 : ROUNDS))
   const runner = new Runner({ cache: CACHE, say })
   process.once('SIGINT', () => process.exit(130)) // servers and children end with this process
   try {
     await runner.open({ peers })
-    for (const measure of measures) await runner.measure(measure, rounds)
+    for (let round = 0; round < rounds; round += 1) {
+      for (const measure of measures) await runner.measure(measure, round)
+    }
   } finally {
     await runner.close()
   }

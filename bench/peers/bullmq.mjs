@@ -16,7 +16,7 @@ export async function open({ redis }) {
   const events = new QueueEvents(QUEUE, { connection })
   events.setMaxListeners(0)
   await events.waitUntilReady()
-  const work = async ({ name, data }) => (name === 'wake up' ? wakeUp(data.asleepAt) : step())
+  const work = async ({ name, data }) => (name === 'wake up' ? wakeUp(data.key) : step())
   const worker = new Worker(QUEUE, work, { connection, concurrency: CONCURRENCY })
   await worker.waitUntilReady()
   const handle = (job) => ({ result: () => job.waitUntilFinished(events) })
@@ -24,8 +24,8 @@ export async function open({ redis }) {
     async start(kind, input) {
       const opts = { removeOnComplete: { count: KEPT } } // one that is gone cannot be waited for
       if (kind === 'sleeper') {
-        const data = { asleepAt: fallAsleep() }
-        return handle(await queue.add('wake up', data, { ...opts, delay: NAP_MS }))
+        fallAsleep(input.key)
+        return handle(await queue.add('wake up', input, { ...opts, delay: NAP_MS }))
       }
       if (input.steps === 1) return handle(await queue.add('step', input.payload, opts))
       return handle((await flows.add(nested(input, opts))).job)

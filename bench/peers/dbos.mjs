@@ -1,7 +1,7 @@
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { arrive, fallAsleep, NAP_MS, step, wakeUp } from '../user-code.mjs'
 
-const POOL = 50
+const POOL = 20
 const SIGNAL_SECONDS_MAX = 600
 
 export const settings = `Workflows started in the process that runs them (no queue), \`systemDatabasePoolSize: ${POOL}\`, no tracing; 1,000 starters.`
@@ -16,10 +16,10 @@ const kinds = {
     }
     return last
   },
-  async sleeper() {
-    const asleepAt = await DBOS.runStep(async () => fallAsleep(), { name: 'fall asleep' })
+  async sleeper({ key }) {
+    fallAsleep(key)
     await DBOS.sleep(NAP_MS)
-    return DBOS.runStep(async () => wakeUp(asleepAt), { name: 'wake up' })
+    return DBOS.runStep(async () => wakeUp(key), { name: 'wake up' })
   },
   async waiter() {
     await DBOS.runStep(async () => arrive(), { name: 'arrive' })

@@ -27,8 +27,8 @@ export async function open({ url }) {
         step()
         if (left > 1) await addJob('step', { ...rest, left: left - 1 })
       },
-      'wake up': async ({ asleepAt, id }) => {
-        late.set(id, wakeUp(asleepAt))
+      'wake up': async ({ key, id }) => {
+        late.set(id, wakeUp(key))
       },
     },
     preset: {
@@ -47,9 +47,9 @@ export async function open({ url }) {
       const id = ++last
       const ended = new Promise((resolve) => ends.set(id, resolve))
       if (kind === 'sleeper') {
-        const asleepAt = fallAsleep()
-        const runAt = new Date(asleepAt + NAP_MS)
-        await runner.addJob('wake up', { id, asleepAt, left: 1 }, { runAt })
+        fallAsleep(input.key)
+        const runAt = new Date(Date.now() + NAP_MS)
+        await runner.addJob('wake up', { ...input, id, left: 1 }, { runAt })
         return { result: () => ended.then(() => late.get(id)) }
       }
       await runner.addJob('step', { id, left: input.steps, payload: input.payload })

@@ -14,10 +14,10 @@ const kinds = {
     for (let i = 0; i < input.steps; i += 1) last = await api.run({ name: `step ${i}` }, step)
     return last
   },
-  async sleeper({ step: api }) {
-    const asleepAt = await api.run({ name: 'fall asleep' }, fallAsleep)
+  async sleeper({ input, step: api }) {
+    fallAsleep(input.key)
     await api.sleep('nap', `${NAP_MS}ms`)
-    return api.run({ name: 'wake up' }, () => wakeUp(asleepAt))
+    return api.run({ name: 'wake up' }, () => wakeUp(input.key))
   },
   async waiter({ step: api, run }) {
     await api.run({ name: 'arrive' }, arrive)

@@ -7,12 +7,15 @@ Promise.withResolvers ??= () => {
   deferred.promise = new Promise((resolve, reject) => Object.assign(deferred, { resolve, reject }))
   return deferred
 }
-const { endpoint, service, workflow } = await import('@restatedev/restate-sdk/node')
+const { endpoint, service } = await import('@restatedev/restate-sdk/node')
 
 export const settings =
-  'One restate-server with default settings (its own log on disk, not PostgreSQL), one HTTP/2 endpoint in the process that measures; service handlers, a workflow with a durable promise for W5; 1,000 starters.'
+  'One restate-server with default settings (its own log on disk, not PostgreSQL), one HTTP/2 endpoint in the process that measures; service handlers, an awakeable for W5; 1,000 starters.'
 export const width = 1_000
 export const can = ['w1', 'w2', 'w3', 'w4', 'w5', 'w6']
+
+/** What a user would send to whoever shall answer. */
+const awakeables = new Map()
 
 const bench = service({
   name: 'bench',
@@ -22,26 +25,21 @@ const bench = service({
       for (let i = 0; i < steps; i += 1) last = await context.run('step', step)
       return last
     },
-    async sleeper(context) {
-      const asleepAt = await context.run('fall asleep', fallAsleep)
+    async sleeper(context, { key }) {
+      fallAsleep(key)
       await context.sleep(NAP_MS)
-      return context.run('wake up', () => wakeUp(asleepAt))
+      return context.run('wake up', () => wakeUp(key))
+    },
+    async waiter(context, { key }) {
+      const { id, promise } = context.awakeable()
+      await context.run('arrive', () => {
+        awakeables.set(key, id)
+        return arrive()
+      })
+      return promise
     },
   },
 })
-const waiter = workflow({
-  name: 'waiter',
-  handlers: {
-    async run(context) {
-      await context.run('arrive', arrive)
-      return context.promise('go')
-    },
-    async go(context, payload) {
-      await context.promise('go').resolve(payload)
-    },
-  },
-})
-
 export async function open({ restate }) {
   await serve(restate.adminUrl)
   const ingress = connect({ url: restate.ingressUrl })
@@ -49,24 +47,23 @@ export async function open({ restate }) {
   let last = 0
   return {
     async start(kind, input) {
-      if (kind === 'waiter') return startWaiter(ingress, `w${++last}`)
       // A call is the start and the wait for its result in one request: as its users do it.
-      return { result: () => client[kind](input ?? {}) }
+      if (kind !== 'waiter') return { result: () => client[kind](input) }
+      const key = ++last
+      const ended = client.waiter({ key })
+      return {
+        result: () => ended,
+        signal: (payload) => ingress.resolveAwakeable(awakeables.get(key), payload),
+      }
     },
   }
-}
-
-async function startWaiter(ingress, key) {
-  const run = ingress.workflowClient({ name: 'waiter' }, key)
-  await run.workflowSubmit({})
-  return { result: () => run.workflowAttach(), signal: (payload) => run.go(payload) }
 }
 
 const silent = () => endpoint().setLogger(() => {})
 
 async function serve(adminUrl) {
   const { createServer } = await import('node:http2')
-  const http = createServer(silent().bind(bench).bind(waiter).http2Handler())
+  const http = createServer(silent().bind(bench).http2Handler())
   await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve))
   const registered = await fetch(`${adminUrl}/deployments`, {
     method: 'POST',
