@@ -1,9 +1,11 @@
 // From figures to text: medians, ratios, goals, tables, and the page docs/benchmarks.md. Pure, so that it is tested.
 // Figures are lists, one value per round: figures[measure][system][field].
 
-import { GOALS, WORKLOADS } from './plan.mjs'
+import { GOALS, plan, WORKLOADS } from './plan.mjs'
 import { SYSTEMS } from './systems.mjs'
 import { median } from './workloads.mjs'
+
+const LOAD = plan({ quick: false })[0].options
 
 /** @returns {{ goal: object, ratio: number | null, isMet: boolean | null, missedBy: number }} */
 export function judge(goal, figures) {
@@ -46,7 +48,7 @@ export function goalTable(figures) {
 export function reasons(figures) {
   return judged(figures)
     .filter(({ goal, isMet }) => isMet === false && goal.why)
-    .map(({ goal }) => `- ${goal.workload}, ${wanted(goal)}: ${goal.why}\n`)
+    .map(({ goal }) => `\n- ${goal.workload}, ${wanted(goal)}: ${goal.why}`)
     .join('')
 }
 
@@ -56,7 +58,7 @@ function wanted({ text, to, atLeast, atMost, unit, value }) {
   const what = text ?? named(value)
   if (!to) return `${what} ${sign} ${bound}${unit ? ` ${unit}` : ''}`
   const other = to.measure === value.measure ? SYSTEMS[to.system].title : ''
-  return `${what}${bound === undefined ? ', to' : ` ${sign} ${figure(bound)} ×`} ${other}`.trim()
+  return `${what}${bound === undefined ? ', to' : ` ${sign} ${Number.isInteger(bound) ? bound : figure(bound)} ×`} ${other}`.trim()
 }
 
 const named = ({ field }) =>
@@ -196,7 +198,6 @@ ${absent.map((line) => `- Not available: ${line}\n`).join('')}
 ## Goals
 
 ${goalTable(figures)}
-
 ${reasons(figures)}
 ## Side by side
 
@@ -225,11 +226,12 @@ ${Object.entries(WORKLOADS)
   .map(([id, { text }]) => `- **${id.toUpperCase()}** ${text}`)
   .join('\n')}
 - **W7** runs that wait for a signal: growth of the process that brought them there, after garbage collection
-- **W8** one process starts runs and keeps so many unfinished, others take them; each run is one queue-based step
+- **W8** one process starts runs and keeps so many unfinished, others with 100 places each take them; each run is one queue-based step
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
 
-Every input, every result of a step and every signal is 180 bytes of JSON. The code is in \`bench/workloads.mjs\`, the same lines
-for every system; \`bench/peers\` has one adapter for each.
+In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within
+the time that counts. Every input, every result of a step and every signal is 180 bytes of JSON. The code is in
+\`bench/workloads.mjs\`, the same lines for every system; \`bench/peers\` has one adapter for each.
 
 ${Object.entries(settings)
   .map(([name, text]) => `- **${SYSTEMS[name].title}**: ${text}`)

@@ -70,12 +70,12 @@ describe('a goal', () => {
   test('is a line of the table once its workload was measured', () => {
     expect(lines(report.goalTable(figures))).toEqual([
       ' | goal | reached | ',
-      'W1 | rate ≥ 30.0 × DBOS | 25.0 × | missed by 16.7 %',
-      'W1 | rate ≥ 12.0 × Restate | – | not measured',
+      'W1 | rate ≥ 30 × DBOS | 25.0 × | missed by 16.7 %',
+      'W1 | rate ≥ 12 × Restate | – | not measured',
       'W1 | rate ≥ 0.50 × bare loop | 0.25 × | missed by 50.0 %',
-      'W3 | p50 ≤ 1.00 × DBOS | – | not measured',
-      'W3 | p50 ≤ 1.00 × Restate | – | not measured',
-      'W3 | p50 ≤ 1.00 × OpenWorkflow | – | not measured',
+      'W3 | p50 ≤ 1 × DBOS | – | not measured',
+      'W3 | p50 ≤ 1 × Restate | – | not measured',
+      'W3 | p50 ≤ 1 × OpenWorkflow | – | not measured',
       'W3 | p50 ≤ 1.50 × bare loop | 2.00 × | missed by 33.3 %',
       'W3 | p50, to BullMQ | 0.50 × | no goal',
     ])
