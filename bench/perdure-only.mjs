@@ -10,7 +10,7 @@ import { stepMs, until } from './workloads.mjs'
 const CHUNK = 1_000
 const MORE = 210
 /** Fewer than the smallest backlog: some runs must wait to be claimed. */
-const PLACES = 100
+const PLACES = 200
 
 export const only = { long, memory, queue, queueWorker }
 

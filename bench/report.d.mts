@@ -20,6 +20,8 @@ export interface Goal {
 export interface Recorded {
   readonly date: string
   readonly machine: string
+  readonly load: number
+  readonly cores: number
   readonly versions: readonly string[]
   readonly settings: Readonly<Record<string, string>>
   readonly minutes: number
@@ -39,4 +41,5 @@ export function ratioTable(figures: Figures): string
 export function ownTable(figures: Figures): string
 export function statementTable(figures: Figures): string
 export function withSpread(values: readonly number[]): string
+export function warning(recorded: Pick<Recorded, 'load' | 'cores'>): string
 export function page(recorded: Recorded): string

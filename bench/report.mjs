@@ -183,14 +183,21 @@ export function figure(value) {
   return value.toFixed(2)
 }
 
+/** Others were at work: even ratios are doubtful then. */
+export function warning({ load, cores }) {
+  if (load < cores / 2) return ''
+  return `\n**The machine was busy with other work when this began (load ${figure(load)} on ${cores} cores): do not trust these figures.**\n`
+}
+
 /** The page, from what a full run recorded. */
-export function page({ date, machine, versions, settings, minutes, rounds, absent, figures }) {
+export function page(recorded) {
+  const { date, machine, versions, settings, minutes, rounds, absent, figures } = recorded
   return `# Benchmarks
 
 Written by \`npm run bench\` on ${date}, in ${minutes} minutes; not by hand. Absolute figures belong to the machine; the ratios
 are what it is for. ${rounds === 1 ? 'There was one round' : `A figure is the median of ${rounds} rounds, with the lowest and the highest`}. In each round every
 system has its turn, in a process of its own, on an empty database, warm.
-
+${warning(recorded)}
 - Machine: ${machine}
 - Versions: ${versions.join(', ')}
 - PostgreSQL: \`fsync\` and \`synchronous_commit\` on, \`shared_buffers\` 128 MB, everything else as it comes; one server for all
@@ -226,7 +233,7 @@ ${Object.entries(WORKLOADS)
   .map(([id, { text }]) => `- **${id.toUpperCase()}** ${text}`)
   .join('\n')}
 - **W7** runs that wait for a signal: growth of the process that brought them there, after garbage collection
-- **W8** one process starts runs and keeps so many unfinished, others with 100 places each take them; each run is one queue-based step
+- **W8** one process starts runs and keeps so many unfinished, others with 200 places each take them; each run is one queue-based step
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
 
 In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within

@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { cpus, tmpdir, totalmem } from 'node:os'
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -29,6 +29,8 @@ export class Runner {
   #counting = null
   #databases = 0
   #serverVersion = ''
+  /** Before the bench itself makes any. */
+  #load = loadavg()[0]
   #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
   #cache
   #say
@@ -186,6 +188,8 @@ export class Runner {
     return {
       date: new Date().toISOString().slice(0, 10),
       machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`,
+      load: this.#load,
+      cores: cpus().length,
       versions: [
         `perdure ${version}`,
         `Node ${process.versions.node}`,

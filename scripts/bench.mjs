@@ -7,13 +7,16 @@
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
 //   npm run bench -- --page                  writes the page again from the figures of the last whole run
+//
+// The figures of the last run, whole or not, are in .cache/bench.json.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bootstrap, CACHE, failWith, install, ROOT } from './bootstrap.mjs'
 
 const FIGURES = join(ROOT, 'bench/figures.json')
+const LAST = join(CACHE, 'bench.json')
 const PAGE = join(ROOT, 'docs/benchmarks.md')
 
 const { values } = parseArgs({
@@ -63,10 +66,16 @@ async function bench() {
     if (text) say(`\n${text}`)
   }
   for (const line of runner.absent) say(`not available: ${line}`)
+  say(report.warning(runner.about()))
   const minutes = Math.ceil((Date.now() - startedAt) / 60_000)
   const recorded = { ...runner.about(), minutes, rounds, absent: runner.absent, figures }
+  writeFileSync(LAST, json(recorded)) // for whoever wants to compare two runs
   if (!values.quick && !only && peers.length === PEERS.length) writePage(recorded)
   else say('\nThis was not the whole bench: docs/benchmarks.md stays as it is.')
+}
+
+function json(value) {
+  return `${JSON.stringify(value, null, 2)}\n`
 }
 
 function chosen(text, all) {
@@ -79,8 +88,7 @@ function chosen(text, all) {
 }
 
 function writePage(recorded) {
-  mkdirSync(join(ROOT, 'docs'), { recursive: true })
-  writeFileSync(FIGURES, `${JSON.stringify(recorded, null, 2)}\n`)
+  writeFileSync(FIGURES, json(recorded))
   writeFileSync(PAGE, report.page(recorded))
   say('\nwritten: docs/benchmarks.md')
 }

@@ -101,6 +101,11 @@ test('a ratio above one means that Perdure is better, of rates as of times', () 
   ])
 })
 
+test('figures of a machine that was busy are not to be trusted', () => {
+  expect(report.warning({ load: 0.4, cores: 2 })).toBe('')
+  expect(report.warning({ load: 3, cores: 2 })).toContain('load 3.00 on 2 cores')
+})
+
 /** The rows of a table without padding and without the rule below its head. */
 function lines(table: string): string[] {
   const rows = table.split('\n').filter((line) => !line.startsWith('| ---'))
