@@ -180,7 +180,8 @@ export function table(head, rows) {
 export function figure(value) {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
   if (Math.abs(value) >= 10) return value.toFixed(1)
-  return value.toFixed(2)
+  if (Math.abs(value) >= 0.1 || value === 0) return value.toFixed(2)
+  return value.toPrecision(2)
 }
 
 /** Others were at work: even ratios are doubtful then. */

@@ -101,6 +101,11 @@ test('a ratio above one means that Perdure is better, of rates as of times', () 
   ])
 })
 
+test('a figure has the digits that matter', () => {
+  const shown = [1_234.5, 56.78, 5.678, 0.25, 0.00567, 0].map((value) => report.withSpread([value]))
+  expect(shown).toEqual(['1,235', '56.8', '5.68', '0.25', '0.0057', '0.00'])
+})
+
 test('figures of a machine that was busy are not to be trusted', () => {
   expect(report.warning({ load: 0.4, cores: 2 })).toBe('')
   expect(report.warning({ load: 3, cores: 2 })).toContain('load 3.00 on 2 cores')
