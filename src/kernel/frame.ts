@@ -296,7 +296,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (taken !== null) this.out.takes(taken)
     this.scribe.append(entry)
     refuseAll(this)
-    for (const message of endMessages(this, entry, status)) this.out.sends(message)
+    this.out.sendsAtEnd(endMessages(this, entry, status))
     this.deps.submit(this.run.uid)
   }
 
@@ -361,7 +361,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (answer.kind === 'done') return this.stored(sent.delta, answer)
     if (answer.kind === 'stopping' && this.end) {
       // The step did run: its outcome is kept, the end is not. The cancel itself is in the mailbox.
-      this.out.restore(sent.parts, 1)
+      this.out.restore(sent.parts, sent.parts.ofEnd)
       this.end = null
       this.stopping = null
       if (answer.stop === 'pause') return this.handOver('anew')

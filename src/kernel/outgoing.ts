@@ -18,6 +18,8 @@ export interface Parts {
   readonly starts: readonly StartDelta[]
   readonly events: readonly NewEvent[]
   readonly messages: readonly OutMessage[]
+  /** So many of the messages, the last ones, belong to the end of the run. */
+  readonly ofEnd: number
   readonly notBefore: Instant | null
   readonly state: Stored | null
 }
@@ -34,6 +36,7 @@ export class Outgoing {
   private refused: number[] = []
   private starts: StartDelta[] = []
   private messages: OutMessage[] = []
+  private ofEnd = 0
   private events: NewEvent[] = []
   private state: Stored | null = null
   private notBefore: Instant | null = null
@@ -73,6 +76,12 @@ export class Outgoing {
     this.messages.push(message)
   }
 
+  /** With the last entry. */
+  sendsAtEnd(messages: readonly OutMessage[]): void {
+    for (const message of messages) this.messages.push(message)
+    this.ofEnd = messages.length
+  }
+
   /** Its id is its place in the history: emitted again, it is the same event. */
   emits(events: readonly EmittedEvent[], by: Uid): void {
     for (const [i, { name, keys, payload }] of events.entries()) {
@@ -91,7 +100,7 @@ export class Outgoing {
   }
 
   take(): Parts {
-    const { entries, notBefore, state } = this
+    const { entries, notBefore, state, ofEnd } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
     const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
@@ -99,9 +108,10 @@ export class Outgoing {
     const events = this.events.length > 0 ? this.events.splice(0) : NONE
     this.inFlight = entries.length
     this.entries = []
+    this.ofEnd = 0
     this.notBefore = null
     this.state = null
-    return { entries, taken, refused, starts, events, messages, notBefore, state }
+    return { entries, taken, refused, starts, events, messages, ofEnd, notBefore, state }
   }
 
   /** The database has stored what was in flight. */
@@ -116,15 +126,19 @@ export class Outgoing {
     this.inFlight = 0
   }
 
-  /** The database has refused it: everything but the last `without` entries goes out again, before all else. */
-  restore(parts: Parts, without: number): void {
+  /**
+   * The database has refused it: everything but the last entry, and the last `ofEnd` messages, goes out again, before all
+   * else.
+   */
+  restore(parts: Omit<Parts, 'ofEnd'>, ofEnd: number): void {
     this.inFlight = 0
-    this.entries = [...parts.entries.slice(0, parts.entries.length - without), ...this.entries]
+    this.entries = [...parts.entries.slice(0, -1), ...this.entries]
     this.taken = [...parts.taken, ...this.taken]
     this.refused = [...parts.refused, ...this.refused]
     this.starts = [...parts.starts, ...this.starts]
     this.events = [...parts.events, ...this.events]
-    if (without === 0) this.messages = [...parts.messages, ...this.messages]
+    const { messages } = parts
+    this.messages = [...messages.slice(0, messages.length - ofEnd), ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)
     this.state ??= parts.state
   }

@@ -51,7 +51,7 @@ interface Closing {
   readonly frame: HeldRun
   readonly outcome: Outcome
   readonly entry: NewEntry
-  readonly parts: Parts
+  readonly parts: Omit<Parts, 'ofEnd'>
   readonly delta: TurnDelta
   /** Its question had an entry before. */
   readonly journaled: boolean
@@ -96,7 +96,7 @@ function takeBack({ frame, parts, outcome, journaled }: Closing): void {
   const { ask } = outcome
   frame.inFlight = null
   frame.closing = false
-  frame.out.restore(parts, 1)
+  frame.out.restore(parts, 0)
   const isAsked = (entry: NewEntry): boolean =>
     entry.kind === 'step.asked' && entry.name === ask.name && entry.occurrence === ask.occurrence
   if (ask.kind === 'step' && !journaled && !parts.entries.some(isAsked))

@@ -18,7 +18,10 @@ test('every proof of docs/reliability.md is the title of a test in that file', (
 
 test('docs/reliability.md has the figures of the last runs', () => {
   const page = plain(readPage(PAGE))
-  expect(page === plain(pageWithFigures(readPage(PAGE))), `${PAGE} is stale → npm run reliability`).toBe(true)
+  expect(
+    page === plain(pageWithFigures(readPage(PAGE))),
+    `${PAGE} is stale → npm run reliability`,
+  ).toBe(true)
 })
 
 test('docs/reliability.md names every promise that the simulation checks, and where', () => {

@@ -66,9 +66,11 @@ function checkHearing({ memory, options }: World, row: MemoryRun, fail: Fail): v
     )
     if (!taken) continue
     const heard = taken.meta?.message
+    // It was not there when the message was written; it may have come since.
+    const toldAt = row.messages.find(({ no }) => no === taken.meta?.no)?.at ?? taken.at
     const fits =
       event === undefined
-        ? hasEnded(memory.find('default', run ?? row.run.id), heard ?? '', isJumpy ? 0 : taken.at)
+        ? hasEnded(memory.find('default', run ?? row.run.id), heard ?? '', isJumpy ? 0 : toldAt)
         : [...memory.events.values()].some(
             (one) => one.name === event && one.payload === taken.payload && one.at >= opened.at,
           )
