@@ -21,6 +21,10 @@ export interface Order {
   readonly fault?: string
   /** A module that Node imports first. */
   readonly preload?: string
+  /** The process may have no larger heap. */
+  readonly heapMb?: number
+  /** Definitions that it does not have. */
+  readonly without?: readonly string[]
 }
 
 export interface Said {
@@ -37,6 +41,10 @@ export interface Said {
   readonly warn?: string
   readonly closed?: boolean
   readonly mark?: string
+  /** It could not open its database. */
+  readonly refused?: string
+  readonly clicked?: string
+  readonly won?: number
 }
 
 export interface Victim {
@@ -137,4 +145,8 @@ export function serverWorld(options: {
   readonly url: string
   readonly leaseMs?: number
 }): Promise<World>
-export function embeddedWorld(options?: { readonly leaseMs?: number }): Promise<World>
+export function embeddedWorld(options?: {
+  readonly leaseMs?: number
+  /** Without a database yet. */
+  readonly empty?: boolean
+}): Promise<World>
