@@ -83,7 +83,7 @@ export const readOnly = {
     'The database becomes read-only and ends all connections, as at a failover, then comes back',
   ...{ unit: 'failovers', count: 20, short: 2, seconds: 60 },
   checked: 'as F1; it is treated as an outage: no run fails, no worker is restarted',
-  tests: [['test/contract/driver-pg.test.ts', 'a standby is refused']],
+  tests: [['test/contract/migrate.test.ts', 'a standby is refused']],
   async run(ground, count) {
     const name = `failing_${randomBytes(4).toString('hex')}`
     await onServer(ground.url, `create database ${name}`)
@@ -147,7 +147,7 @@ export const lostRaces = {
   id: 'f23',
   title:
     'Statements lose races: 40001, 40P01, 55P03, locks held by another client, serializable sessions',
-  ...{ unit: 'injected errors', count: 1_000, short: 30, seconds: 60 },
+  ...{ unit: 'injected errors', count: 1_000, short: 12, seconds: 60 },
   checked: 'as F1; a call is repeated as a whole, never half; no run fails of it',
   async run(ground, count) {
     // Also if the answer comes late a life may hold what it had: nobody dies here, but a beat can lose its race.

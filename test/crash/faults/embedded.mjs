@@ -13,7 +13,7 @@ export const embeddedKills = {
   id: 'f35',
   title:
     'The process of an embedded database is killed, in use or while it is made; another process opens it too',
-  ...{ unit: 'kills', count: 200, short: 0, seconds: 500 },
+  ...{ unit: 'kills', count: 200, short: 0, seconds: 900 },
   checked:
     'as F1 with the next process; the second one that opens it is refused with the pid of the first',
   tests: [

@@ -58,10 +58,14 @@ export class Ground {
   #normal = null
   #embeddedNormal = null
 
-  /** `postgres`: a server that may be killed; else null. `until`: by performance.now(). */
-  constructor({ url, postgres = null, random, until = Number.POSITIVE_INFINITY, onProgress }) {
-    Object.assign(this, { url, postgres, random, until, onProgress })
+  /** `postgres`: a server that may be killed; else null. `isShort`: as cheap as can be. */
+  constructor({ url, postgres = null, random, isShort = false }) {
+    Object.assign(this, { url, postgres, random, isShort })
   }
+
+  /** By performance.now(). */
+  until = Number.POSITIVE_INFINITY
+  onProgress = () => {}
 
   get isOver() {
     return performance.now() > this.until
@@ -113,7 +117,8 @@ export class Ground {
   }
 
   async conclude(outcome, world, { normal, more = () => [], ...options }) {
-    outcome.broken.push(...(await verdict(world, normal, options)))
+    const victims = this.isShort ? 1 : 2
+    outcome.broken.push(...(await verdict(world, normal, { victims, ...options })))
     outcome.broken.push(...(await more(await world.snapshot(), world, outcome)))
     outcome.runs += world.runs.size
     outcome.note(world.counters())

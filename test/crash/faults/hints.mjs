@@ -19,7 +19,7 @@ export const repeatedHints = {
       const [caller] = await crew(world, 1, { worker: false })
       let before = 0
       while (before < share && ground.goesOn(outcome, count)) {
-        const runs = world.newRuns(...STEADY, ...STEADY, ...STEADY)
+        const runs = world.newRuns(...STEADY, ...STEADY)
         caller.tell({ runs })
         outcome.broken.push(...(await unended([caller], runs)))
         const heard = Math.min(echo.heard, share)
@@ -58,7 +58,7 @@ export const lostHints = {
   ...{ unit: 'workers without hints', count: 20, short: 2, seconds: 280 },
   checked: 'as F1; runs begin by the poll, which is every second',
   async run(ground, count) {
-    const muffledMs = count < 20 ? 3_000 : MUFFLED_MS
+    const muffledMs = ground.isShort ? 2_000 : MUFFLED_MS
     const more = (snapshot, _world, outcome) => {
       outcome.sample('start without hints', startDelays(snapshot))
       return executedOnce(snapshot)

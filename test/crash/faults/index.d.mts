@@ -24,7 +24,11 @@ export interface Fault {
 }
 
 export class Ground {
-  constructor(options: { readonly url: string; readonly random: () => number })
+  constructor(options: {
+    readonly url: string
+    readonly random: () => number
+    readonly isShort?: boolean
+  })
 }
 
 export const FAULTS: readonly Fault[]

@@ -35,7 +35,7 @@ export const kills = {
 export const stops = {
   id: 'f2',
   title: 'A worker is asked to leave (SIGTERM), as in a rolling deploy',
-  ...{ unit: 'stops', count: 300, short: 3, seconds: 420 },
+  ...{ unit: 'stops', count: 300, short: 2, seconds: 420 },
   checked: 'as F1, and its runs go on elsewhere at once, with a lease of 30 s',
   async run(ground, count) {
     const more = (snapshot, _world, outcome) => {
@@ -44,7 +44,7 @@ export const stops = {
     }
     const options = { perWorld: 50, leaseMs: 30_000, more }
     const outcome = await ground.worlds(count, options, async (world, share, outcome) => {
-      const victims = await crew(world, share < 10 ? 2 : 3)
+      const victims = await crew(world, ground.isShort ? 2 : 3)
       for (let i = 0; i < share && ground.goesOn(outcome, count); i += 1) {
         const [oldest] = victims
         const next = world.spawn()
@@ -104,9 +104,9 @@ export const blocked = {
   async run(ground, count) {
     const options = { perWorld: 6, leaseMs: 1_000, isReborn: true }
     return ground.worlds(count, options, async (world, share, outcome) => {
-      const victims = await crew(world, 3)
+      const victims = await crew(world, ground.isShort ? 2 : 3)
       for (let i = 0; i < share && ground.goesOn(outcome, count); i += 1) {
-        const victim = victims[i % 3]
+        const victim = victims[i % victims.length]
         const [run] = world.newRuns('blocker')
         const others = world.newRuns('chain', 'sleeper', 'writer')
         const from = victim.said.length

@@ -132,7 +132,7 @@ export const slowness = {
         await opened(victims)
         const caller = world.spawn({ worker: false })
         await opened([caller])
-        const most = count < 60 ? 400 : ground.pick([400, 1_000, 2_500, 5_000])
+        const most = ground.isShort ? 400 : ground.pick([400, 1_000, 2_500, 5_000])
         for (const proxy of proxies) proxy.late(() => ground.between(200, most))
         const from = performance.now()
         const past = () => Math.min(share, Math.floor((performance.now() - from) / 1_000))
