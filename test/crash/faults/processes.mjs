@@ -172,7 +172,10 @@ export const outOfMemory = {
   async run(ground, count) {
     return ground.worlds(count, { perWorld: 5 }, async (world, share, outcome) => {
       for (let i = 0; i < share && ground.goesOn(outcome, count); i += 1) {
-        const victim = world.spawn({ heapMb: 128, runs: world.newRuns('hog', 'chain', 'writer') })
+        const victim = world.spawn({
+          heapMb: ground.isShort ? 64 : 128,
+          runs: world.newRuns('hog', 'chain', 'writer'),
+        })
         const hard = setTimeout(() => victim.signal('SIGKILL'), 60_000)
         const { code, signal } = await victim.ended
         clearTimeout(hard)
