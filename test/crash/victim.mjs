@@ -55,12 +55,12 @@ const settings = readEngineOptions(
   {},
 )
 const { pollMs = 150, closeGraceMs = 1_500 } = order
-const engine = await composeEngine(settings, { kernel: { counters, pollMs, closeGraceMs } }).catch(
-  (error) => {
-    say({ refused: error.code ?? 'unknown', message: error.message })
-    process.exit(3)
-  },
-)
+const engine = await composeEngine(settings, {
+  kernel: { counters, pollMs, closeGraceMs, defects: new Set(order.defects) },
+}).catch((error) => {
+  say({ refused: error.code ?? 'unknown', message: error.message })
+  process.exit(3)
+})
 if (order.makesEffects)
   await engine.transaction((tx) =>
     tx.query('create table if not exists effects (run text, step text, key text)'),

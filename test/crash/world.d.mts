@@ -1,3 +1,5 @@
+import type { Defect } from '../../src/kernel/defects.js'
+
 export interface Run {
   readonly id: string
   readonly kind: string
@@ -131,6 +133,8 @@ export interface World extends AsyncDisposable {
   readonly name: string
   readonly url: string | undefined
   readonly runs: ReadonlyMap<string, string>
+  /** Protections that its victims do not have. */
+  defects: readonly Defect[]
   readonly said: readonly Said[]
   readonly victims: readonly Victim[]
   newRuns(...kinds: readonly string[]): readonly Run[]

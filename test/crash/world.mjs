@@ -82,6 +82,8 @@ async function queryOn(connectionString, sql, params = []) {
 class World {
   victims = []
   count = 0
+  /** Protections that its victims do not have (src/kernel/defects.ts). */
+  defects = []
   /** Every run that somebody was told to start: id → kind. */
   runs = new Map()
 
@@ -105,9 +107,9 @@ class World {
 
   /** `fault`: as PERDURE_FAULT. `preload`: a module that Node imports first. `heapMb`: it may have no more. The rest: see Order. */
   spawn({ fault, preload, heapMb, ...order } = {}) {
-    const { leaseMs, ledger, folder } = this
+    const { leaseMs, ledger, folder, defects } = this
     const victim = new Victim(
-      { ...this.database, leaseMs, ledger, folder, ...order },
+      { ...this.database, leaseMs, ledger, folder, defects, ...order },
       { ...(fault ? { PERDURE_FAULT: fault } : {}) },
       [
         ...(preload ? ['--import', preload] : []),

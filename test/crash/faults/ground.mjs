@@ -63,6 +63,9 @@ export class Ground {
     Object.assign(this, { url, postgres, random, isShort })
   }
 
+  /** Protections that its victims do not have: to show that a look can fail. */
+  defects = []
+
   /** By performance.now(). */
   until = Number.POSITIVE_INFINITY
   onProgress = () => {}
@@ -109,6 +112,7 @@ export class Ground {
     while (this.goesOn(outcome, count)) {
       const share = Math.min(perWorld, count - outcome.done)
       await this.inWorld({ leaseMs, ...(url ? { url } : {}) }, async (world) => {
+        world.defects = this.defects
         await body(world, share, outcome)
         await this.conclude(outcome, world, { normal, isReborn, more })
       })

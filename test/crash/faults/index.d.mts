@@ -1,3 +1,5 @@
+import type { Defect } from '../../../src/kernel/defects.js'
+
 export interface Outcome {
   readonly done: number
   readonly runs: number
@@ -29,6 +31,7 @@ export class Ground {
     readonly random: () => number
     readonly isShort?: boolean
   })
+  defects: readonly Defect[]
 }
 
 export const FAULTS: readonly Fault[]
