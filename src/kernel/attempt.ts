@@ -101,6 +101,11 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     this.startedAt = deps.clock.monotonic()
   }
 
+  /** For people. */
+  get shown(): string {
+    return `"${shownName(this.ask.name, this.ask.occurrence)}" of run ${this.run.id}`
+  }
+
   start(): void {
     const { timeoutMs } = this.ask.order
     if (timeoutMs !== null)

@@ -48,7 +48,7 @@ const settings = readEngineOptions(
     log: {
       debug: () => {},
       info: () => {},
-      warn: (message) => say({ warn: message }),
+      warn: (message, data) => say({ warn: message, steps: data?.steps }),
       error: (message, data) => say({ error: message, why: String(data?.error ?? '') }),
     },
   },

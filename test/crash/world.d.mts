@@ -41,6 +41,8 @@ export interface Said {
   readonly message?: string
   readonly error?: string
   readonly warn?: string
+  /** Of a warning: which it names. */
+  readonly steps?: readonly string[]
   readonly closed?: boolean
   readonly mark?: string
   /** It could not open its database. */

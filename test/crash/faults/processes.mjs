@@ -109,18 +109,13 @@ export const blocked = {
         const victim = victims[i % victims.length]
         const [run] = world.newRuns('blocker')
         const others = world.newRuns('chain', 'sleeper', 'writer')
-        const from = victim.said.length
         victim.tell({ runs: [run, ...others] })
         outcome.broken.push(...(await unended(victims, [run, ...others])))
-        const isWarning = ({ warn }) => warn?.includes('taken for dead')
-        const marks = victims.filter((one) =>
-          one.said.some(({ mark, run: id }) => mark === 'blocks' && id === run.id),
-        )
-        // By chance another has taken it: then that one was blocked.
-        const warned = await until(() =>
-          marks.some((one) => one.said.slice(one === victim ? from : 0).some(isWarning)),
-        )
-        if (!warned) outcome.broken.push(`${run.id}: its worker never said that it was blocked`)
+        const step = `"block" of run ${run.id}`
+        const isWarning = ({ warn, steps }) =>
+          warn?.includes('taken for dead') && steps?.includes(step)
+        if (!(await until(() => victims.some(({ said }) => said.some(isWarning)))))
+          outcome.broken.push(`${run.id}: its worker never said that ${step} may have blocked it`)
         outcome.did()
       }
       await dismissed(victims, outcome)
