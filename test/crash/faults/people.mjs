@@ -5,7 +5,7 @@ import { openProxy } from '../proxy.mjs'
 import { crew, dismissed, unended } from './load.mjs'
 import { executedOnce, heardOnce, oneClick, oneOrTheOther } from './looks.mjs'
 
-const AT_ONCE = 20
+const AT_ONCE = 50
 
 /** Runs of these kinds in portions, by two processes; the second drives the same ones if `isShared`. */
 async function portions(ground, count, { kinds, isShared = false, lateMs = 0, more, perWorld }) {
