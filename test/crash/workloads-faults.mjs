@@ -10,9 +10,10 @@ const STROLL = { steps: 40, stepMs: 15 }
 /** As long as a wait of `tight` lasts; the signal comes about then. */
 const TIGHT_MS = 60
 const CLICKS = 4
+const BLOCKED_MS_MAX = 60_000
 const REFUSALS = ['ATTEMPT_CHANGED', 'RUN_NOT_RETRYABLE']
 
-export function makeFaultWorkloads({ ledger, flags, say, leaseMs = 1_000 }) {
+export function makeFaultWorkloads({ ledger, flags, say }) {
   /** True for the first that asks, in whatever process. */
   const isFirst = (name) => {
     try {
@@ -47,14 +48,17 @@ export function makeFaultWorkloads({ ledger, flags, say, leaseMs = 1_000 }) {
     return sum
   })
 
-  /** Its first execution leaves the process deaf for three leases. */
+  /** Its first execution leaves the process deaf until another has taken the run over. */
   const blocker = workflow('blocker', async (wf) => {
     await wf.do('before', does('before', 1))
     await wf.do('block', async (step) => {
       await ledger.begun(step, 'block')
-      if (!isFirst(`${step.run.id}-blocked`)) return 'free'
-      say({ mark: 'blocks', run: step.run.id })
-      for (const until = performance.now() + 3 * leaseMs; performance.now() < until; );
+      if (!isFirst(`${step.run.id}-blocked`)) {
+        isFirst(`${step.run.id}-taken`)
+        return 'free'
+      }
+      const until = performance.now() + BLOCKED_MS_MAX
+      while (!existsSync(join(flags, `${step.run.id}-taken`)) && performance.now() < until);
       return 'blocked'
     })
     return wf.do('after', does('after', 'over'))

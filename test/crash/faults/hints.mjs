@@ -12,7 +12,7 @@ export const repeatedHints = {
   ...{ unit: 'hints', count: 10_000, short: 40, seconds: 150 },
   checked: 'as F1; the second claimer gets nothing: no attempt of a step is executed twice',
   async run(ground, count) {
-    const options = { perWorld: 1_500, leaseMs: 10_000, more: executedOnce }
+    const options = { perWorld: 1_500, leaseMs: 30_000, more: executedOnce }
     return ground.worlds(count, options, async (world, share, outcome) => {
       const echo = await openEcho(ground.url, `perdure_${world.name}`)
       const victims = await crew(world, 2, { pollMs: 1_000, concurrency: 20 })
@@ -63,7 +63,7 @@ export const lostHints = {
       outcome.sample('start without hints', startDelays(snapshot))
       return executedOnce(snapshot)
     }
-    const options = { perWorld: 5, leaseMs: 10_000, more }
+    const options = { perWorld: 5, leaseMs: 30_000, more }
     const outcome = await ground.worlds(count, options, async (world, share, outcome) => {
       const proxies = await Promise.all(Array.from({ length: share }, () => openProxy(ground.url)))
       try {
@@ -71,17 +71,19 @@ export const lostHints = {
         const [caller] = await crew(world, 1, { worker: false })
         await opened(victims)
         for (const proxy of proxies) proxy.muffle(true)
-        const end = performance.now() + muffledMs
-        while (performance.now() < end && !(ground.isOver && outcome.done > 0)) {
+        const from = performance.now()
+        const swallowed = () => proxies.reduce((sum, proxy) => sum + proxy.swallowed, 0)
+        while (performance.now() < from + muffledMs || swallowed() === 0) {
+          if (performance.now() > from + 2 * MUFFLED_MS || (ground.isOver && outcome.done > 0))
+            break
           caller.tell({ runs: world.newRuns('chain', ground.pick(STEADY)) })
           await sleep(ground.between(50, 350))
         }
         outcome.did(share)
         const runs = [...world.runs].map(([id, kind]) => ({ id, kind }))
         outcome.broken.push(...(await unended([caller], runs)))
-        const swallowed = proxies.reduce((sum, proxy) => sum + proxy.swallowed, 0)
-        if (swallowed === 0) outcome.broken.push('no hint was on its way')
-        outcome.note({ 'hints swallowed': swallowed })
+        if (swallowed() === 0) outcome.broken.push('no hint was on its way')
+        outcome.note({ 'hints swallowed': swallowed() })
         await dismissed([...victims, caller], outcome)
       } finally {
         for (const proxy of proxies) await proxy.close()
@@ -101,7 +103,7 @@ export const partialCode = {
   ...{ unit: 'workers with a part of the code', count: 50, short: 2, seconds: 90 },
   checked: 'as F1; runs of other code are left alone, pending or waiting, until somebody has it',
   async run(ground, count) {
-    const options = { perWorld: 4, leaseMs: 5_000, more: executedOnce }
+    const options = { perWorld: 4, leaseMs: 30_000, more: executedOnce }
     return ground.worlds(count, options, async (world, share, outcome) => {
       // Some code nobody has, and each lacks some more.
       const nobody = NAMES.filter(() => ground.random() < 0.3)

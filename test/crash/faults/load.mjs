@@ -31,7 +31,7 @@ export async function dismissed(victims, outcome) {
 }
 
 /** Those of these runs that no victim has seen end in time. */
-export async function unended(victims, runs, ms = 60_000) {
+export async function unended(victims, runs, ms = 120_000) {
   const until = Date.now() + ms
   const missing = []
   for (const { id } of runs) {

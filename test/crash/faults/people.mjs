@@ -9,7 +9,7 @@ const AT_ONCE = 50
 
 /** Runs of these kinds in portions, by two processes; the second drives the same ones if `isShared`. */
 async function portions(ground, count, { kinds, isShared = false, lateMs = 0, more, perWorld }) {
-  const options = { perWorld, leaseMs: 10_000, more }
+  const options = { perWorld, leaseMs: 30_000, more }
   return ground.worlds(count, options, async (world, share, outcome) => {
     const proxy = await openProxy(ground.url)
     try {

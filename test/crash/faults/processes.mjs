@@ -97,7 +97,7 @@ export const zombies = {
 
 export const blocked = {
   id: 'f8',
-  title: 'A step blocks the event loop of its worker for three leases',
+  title: 'A step blocks the event loop of its worker for longer than its lease',
   ...{ unit: 'blocked workers', count: 30, short: 1, seconds: 90 },
   checked:
     'as F1; another worker takes over; the blocked one says which step it was and goes on with nothing of its own',
