@@ -44,10 +44,11 @@ export const stops = {
     }
     const options = { perWorld: 50, leaseMs: 30_000, more }
     const outcome = await ground.worlds(count, options, async (world, share, outcome) => {
-      const victims = await crew(world, ground.isShort ? 2 : 3)
+      // Places enough: what is measured is not how long a run waits for one.
+      const victims = await crew(world, ground.isShort ? 2 : 3, { concurrency: 40 })
       for (let i = 0; i < share && ground.goesOn(outcome, count); i += 1) {
         const [oldest] = victims
-        const next = world.spawn()
+        const next = world.spawn({ concurrency: 40 })
         for (const victim of victims)
           victim.tell({ runs: world.newRuns('stroll', 'stroll', ground.pick(STEADY)) })
         await opened([next])
