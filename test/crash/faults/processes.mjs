@@ -162,7 +162,7 @@ export const clocks = {
 
 export const outOfMemory = {
   id: 'f36',
-  title: 'A step takes all the memory of its worker (heap of 128 MB)',
+  title: 'A step takes all the memory of its worker',
   ...{ unit: 'processes out of memory', count: 10, short: 1, seconds: 60 },
   checked: 'as F1; the transactional step before it took effect once',
   async run(ground, count) {

@@ -13,10 +13,10 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export const timers = {
   id: 'f26',
-  title: '100,000 timers are due at once',
+  title: 'Very many timers are due in the same millisecond',
   ...{ unit: 'timers', count: 3 * BATCH, short: 500, seconds: 400 },
   checked:
-    'every timer fires once, none early; every run completes; the memory of the workers stays bounded',
+    'of 100,000 at once every timer fires once, none early; every run completes; the memory of the workers stays bounded',
   async run(ground, count) {
     const outcome = new Outcome(ground.onProgress)
     while (ground.goesOn(outcome, count)) {
