@@ -23,11 +23,17 @@
 -- C6. Planning costs more than executing a small batch, so a statement is planned once per session where only one index
 --     fits it (runs by uid, the journal): its plan cannot depend on statistics (plans.test.ts). Those that could take a
 --     wrong index of several (runs by id, messages by id) are planned each time.
+--
+-- C7. A plain turn (`t_plain`: entries, and nothing else changes) does not touch the row of its run: half the work. Its fence is
+--     only read, and holds because nobody frees a run of this worker without its row in `workers`, which is locked here
+--     until the end. So the seq of an owned run may lag behind its journal, and who frees it sets it right (free_v1).
+--     Therefore the fence looks at the last entry; and at the seq of the row too, which an update that waited for another
+--     reads anew. What a plain turn finds in its way goes through the update like the others.
 create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text, t_state text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_plain boolean[], t_build text, t_state text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -51,6 +57,8 @@ declare
   applied int[] := array_fill(0, array[turn_count]);  -- per turn: the phase that applied it, else 0
   applied_count int := 0;
   just int[];           -- the turns applied in this phase
+  touched int[];        -- those of them that changed the row of their run
+  entry_count int;
   is_whole boolean;     -- all turns were applied in this phase: no need to look each entry's turn up
   turn_answers text;
   spans text;           -- what was appended, for the feed
@@ -103,11 +111,29 @@ begin
     end if;
 
     -- Turns. Park compares the counter on the row itself, so a message that came first is seen, whatever the snapshot.
-    just := null;
-    if (phase = 1 and turn_count > 0) or (phase = 2 and 1 = any (t_mail)) then
+    just := '{}';
+    if phase = 1 and true = any (t_plain) then
+      perform 1 from workers w where w.id = by_id for key share;
+      if found then
+        select coalesce(array_agg(d.i), '{}'),
+            string_agg(concat_ws(E'\x1f', 't', d.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\x1e') filter (where r.inbox > 0 or r.stop is not null),
+            count(*) filter (where r.inbox = 0 and r.stop is null),
+            string_agg(concat(d.uid, ':', d.seq + 1, ':', d.seq + d.count), ',') filter (where feed_asked)
+          into just, turn_answers, silent, spans
+          from unnest(t_uid, t_epoch, t_seq, t_count, t_outcome, t_plain) with ordinality d (uid, epoch, seq, count, outcome, plain, i)
+          cross join lateral (
+            select r.inbox, r.stop from runs r
+              where r.uid = d.uid and r.owner is not distinct from by_id and r.epoch = d.epoch and r.seq <= d.seq
+                and d.seq = (select j.seq from journal j where j.uid = d.uid order by j.seq desc limit 1)
+                and (r.crashes = 0 or not d.outcome) limit 1) r
+          where d.plain;
+        foreach at_turn in array just loop applied[at_turn] := phase; end loop;
+      end if;
+    end if;
+    if (phase = 1 and cardinality(just) < turn_count) or (phase = 2 and 1 = any (t_mail)) then
       with u as (
         update runs r set
-            seq = r.seq + d.count,
+            seq = d.seq + d.count,
             updated_at = now_at,
             taken = r.taken + coalesce(d.taken, 0),
             crashes = case when d.outcome then 0 else r.crashes end,
@@ -119,7 +145,7 @@ begin
             status = case
               when d.next = 'go' then r.status
               when d.next = 'end' then d.word
-              when d.next = 'release' and r.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
+              when d.next = 'release' and d.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
               else 'waiting' end,
             reason = case
               when d.next = 'go' or d.next = 'end' then null
@@ -131,34 +157,37 @@ begin
               else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
           from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, t_undo, builds)
             with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, undo, build, i)
-          where coalesce(d.mail, 0) = phase - 1
-            and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq = d.seq
+          where coalesce(d.mail, 0) = phase - 1 and applied[d.i] = 0
+            and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq <= d.seq
+            and d.seq = (select j.seq from journal j where j.uid = d.uid order by j.seq desc limit 1)
             and (d.before is null or instant_v1(d.before) <= now_at)
             and (d.next <> 'end' or r.stop is null or r.stop is not distinct from d.stop_seen)
           returning d.i, d.count, r.uid, r.seq, r.inbox, r.stop)
-      select array_agg(u.i),
+      select coalesce(array_agg(u.i), '{}'),
           string_agg(concat_ws(E'\x1f', 't', u.i, 'done', u.inbox, coalesce(u.stop, ''), 0), E'\x1e') filter (where u.inbox > 0 or u.stop is not null),
           count(*) filter (where u.inbox = 0 and u.stop is null),
           string_agg(concat(u.uid, ':', u.seq - u.count + 1, ':', u.seq), ',') filter (where feed_asked and u.count > 0)
-        into just, part, part_silent, part_spans from u;
-    end if;
-
-    if just is not null then
-      applied_count := applied_count + cardinality(just);
-      is_whole := cardinality(just) = turn_count;
-      if is_whole then
-        applied := array_fill(phase, array[turn_count]);
-      else
-        foreach at_turn in array just loop applied[at_turn] := phase; end loop;
-      end if;
+        into touched, part, part_silent, part_spans from u;
+      foreach at_turn in array touched loop applied[at_turn] := phase; end loop;
+      just := just || touched;
       silent := silent + part_silent;
       turn_answers := nullif(concat_ws(E'\x1e', turn_answers, part), '');
       spans := nullif(concat_ws(',', spans, part_spans), '');
+    end if;
+
+    if cardinality(just) > 0 then
+      applied_count := applied_count + cardinality(just);
+      is_whole := cardinality(just) = turn_count;
       insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
-          where is_whole or applied[e.turn] = phase;
+          where is_whole or applied[e.turn] = phase
+        on conflict do nothing;
+      get diagnostics entry_count = row_count;
+      if entry_count < (select count(*) from unnest(e_turn) e (turn) where is_whole or applied[e.turn] = phase) then
+        raise exception 'an earlier sending is still under way' using errcode = '40001';
+      end if;
       if t_state <> '' then
         insert into states (uid, state)
           select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
@@ -190,7 +219,7 @@ begin
               now_at + (s.delay + s.timeout) * interval '1 millisecond', case when s.claim then 1 else 0 end, 1, s.priority,
               case when s.claim then 'running' else 'pending' end, s.workspace, s.id, s.def,
               coalesce(s.version, case when s.claim then versions[array_position(names, s.def)] end), s.parent, s.parent_id, s.tags
-            from s order by s.workspace, s.id, s.i
+            from s order by s.workspace collate "C", s.id collate "C", s.i
             on conflict do nothing
             returning uid)
       select (select count(*) from s), (select coalesce(array_agg(n.uid), '{}') from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
@@ -313,7 +342,7 @@ begin
             updated_at = case when t.is_taken then now_at else r.updated_at end,
             version = case when t.is_taken then coalesce(r.version, versions[array_position(names, r.def)]) else r.version end
           from t where r.uid = t.target
-          returning t.is_taken, claimed_v1(r) as row)
+          returning t.is_taken, claimed_v1(r, r.seq) as row)
       select string_agg(u.row, E'\x1e') filter (where u.is_taken) into claimed from u;
     end if;
 
@@ -335,16 +364,18 @@ begin
   -- What the fence did not let through. Our own epoch at the last seq: an earlier sending has stored it (C5).
   if applied_count < turn_count then
     select string_agg(concat_ws(E'\x1f', 't', t.i, case
-          when r.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from coalesce(t.owner, by_id) then case
+          when resent and t.count > 0 and j.epoch = t.epoch then 'done'
+          when l.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from coalesce(t.owner, by_id) then case
             when instant_v1(t.before) > now_at then 'early'
             when t.next = 'end' and r.stop is not null and r.stop is distinct from t.stop_seen then 'stopping'
             else 'busy' end
-          when resent and (t.count = 0 or j.epoch = t.epoch) then 'done'
+          when resent and t.count = 0 then 'done'
           else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\x1e')
       into part
       from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_mail, t_before, t_next, t_stop, applied)
         with ordinality t (uid, owner, epoch, seq, count, mail, before, next, stop_seen, phase, i)
-      left join lateral (select r.owner, r.epoch, r.seq, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
+      left join lateral (select r.owner, r.epoch, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
+      left join lateral (select j.seq from journal j where j.uid = t.uid order by j.seq desc limit 1) l on true
       left join lateral (select j.epoch from journal j where j.uid = t.uid and j.seq = t.seq + t.count limit 1) j on true
       where t.phase = 0 and coalesce(t.mail, 0) < 2;
     answers := nullif(concat_ws(E'\x1e', answers, part), '');

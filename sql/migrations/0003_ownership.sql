@@ -6,6 +6,8 @@
 -- O2. Owners without a workers row own nothing for long: every pass frees their runs, by name, so that a run which has
 --     moved on meanwhile is left alone.
 -- O3. Only reap counts crashes.
+-- O4. Who frees runs has deleted or locked the row of their owner before, in an earlier statement: no turn of its is under way
+--     that has only read its fence (0002, C7), and the seq of a freed run is that of its last entry.
 
 -- Takes up to `places` due runs for `by_id`, at most `suspects` of them with crashes >= 2 (CRASHES_SUSPECT). Those over the
 -- limit (CRASHES_MAX = 5) are not counted: they are ended, never executed.
@@ -109,7 +111,7 @@ begin
       update runs r set owner = by_id, epoch = r.epoch + 1, due_at = null, status = 'running', reason = null, updated_at = now_at,
           started_at = coalesce(r.started_at, now_at), version = coalesce(r.version, versions[array_position(names, r.def)])
         from c where r.uid = c.uid
-        returning c.i, claimed_v1(r) as row)
+        returning c.i, claimed_v1(r, r.seq) as row)
     select string_agg(u.row, E'\x1e' order by u.i) into claimed from u;
   end if;
 
@@ -210,7 +212,10 @@ begin
   alive := found;
   now_at := clock_v1();
   update workers w set beat = w.beat + 1, lease_until = now_at + lease_ms * interval '1 millisecond' where w.id = by_id;
-  select string_agg(claimed_v1(r), E'\x1e') into owned from runs r where r.owner = by_id;
+  -- With the seq of the last entry, which the row may lag behind (0002, C7).
+  select string_agg(claimed_v1(r, j.seq), E'\x1e') into owned
+    from runs r cross join lateral (select j.seq from journal j where j.uid = r.uid order by j.seq desc limit 1) j
+    where r.owner = by_id;
   now_ms := ms_v1(now_at);
   return next;
 end $f$;
@@ -228,11 +233,12 @@ declare
 begin
   with l as materialized (
     select r.uid from runs r where r.owner = any (owners) limit 1000 for no key update skip locked)
-  update runs r set owner = null, crashes = r.crashes + crashed, updated_at = now_at,
+  update runs r set owner = null, seq = greatest(r.seq, j.seq), crashes = r.crashes + crashed, updated_at = now_at,
       due_at = case when r.stop is distinct from 'pause' then now_at end,
-      status = case when r.seq = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
+      status = case when greatest(r.seq, j.seq) = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
       reason = case when r.stop = 'pause' then 'paused' end
-    from l where r.uid = l.uid;
+    from l cross join lateral (select j.seq from journal j where j.uid = l.uid order by j.seq desc limit 1) j
+    where r.uid = l.uid;
   get diagnostics freed = row_count;
   return freed;
 end $f$;
@@ -247,6 +253,7 @@ as $f$
 declare
   freed int;
 begin
+  perform 1 from workers w where w.id = by_id for update;
   freed := free_v1(array[by_id], 0);
   if not exists (select 1 from runs r where r.owner = by_id) then
     delete from workers w where w.id = by_id;

@@ -14,13 +14,15 @@ import { storedPayload } from './messages.js'
 import { optionsObject } from './paged.js'
 
 const OPTIONS = ['id', 'workspace', 'tags', 'delay', 'timeout', 'priority']
-/** What each call takes beside them. */
-const MORE: Readonly<Record<string, readonly string[]>> = {
-  start: ['message', 'transaction'],
-  startMany: ['message'],
-  run: ['message', 'stateless'],
+/** What each call takes. */
+const TAKEN: Readonly<Record<string, readonly string[]>> = {
+  start: [...OPTIONS, 'message', 'transaction'],
+  startMany: [...OPTIONS, 'message'],
+  run: [...OPTIONS, 'message', 'stateless'],
 }
 const PRIORITY_DEFAULT = 5
+const NO_TAGS: Readonly<Record<string, string>> = {}
+const NO_OPTIONS: Given = {}
 
 type Given = Readonly<Record<string, unknown>>
 
@@ -32,15 +34,11 @@ export interface StartCall {
   readonly options: unknown
 }
 
-export async function startRequest(core: Core, start: StartCall): Promise<StartRequest> {
+/** All but the input, which may take its time. */
+function readStart(start: StartCall): Omit<StartRequest, 'input'> {
   const { target, workspace } = start
   const where = `engine.${start.call}("${target.name}")`
-  const given = start.options === undefined ? {} : start.options
-  if (typeof given !== 'object' || given === null) {
-    throw optionInvalid('options', where, given, 'an object')
-  }
-  checkOptions(given, where, [...OPTIONS, ...(MORE[start.call] ?? [])])
-  const options = given as Given
+  const options = readOptions(start, where)
   if (target.made) {
     const before = `engine.${start.call}(…`
     refuseOptionsAsInput(target.made, start.input, { where, before, options: OPTIONS })
@@ -54,14 +52,20 @@ export async function startRequest(core: Core, start: StartCall): Promise<StartR
     priority: readPriority(options.priority, where),
     delayMs: options.delay === undefined ? 0 : durationMs(options.delay as Duration),
     timeoutMs: readTimeout(options.timeout, target.made, where),
-    input: await storedInput(core, target, start.input),
   }
 }
 
+function readOptions({ call, options }: StartCall, where: string): Given {
+  if (options === undefined) return NO_OPTIONS
+  if (typeof options !== 'object' || options === null) {
+    throw optionInvalid('options', where, options, 'an object')
+  }
+  checkOptions(options, where, TAKEN[call] ?? OPTIONS)
+  return options as Given
+}
+
 /** The first message of a start. Its payload passes the schema of its signal here. */
-export async function firstMessage(core: Core, start: StartCall): Promise<FirstMessage | null> {
-  const { message } = (start.options ?? {}) as Given
-  if (message === undefined) return null
+async function firstMessage(core: Core, start: StartCall, message: unknown): Promise<FirstMessage> {
   const where = `message of engine.${start.call}("${start.target.name}")`
   const { name: given, payload, id } = optionsObject(message, where, ['name', 'payload', 'id'])
   const name = signalNameOf(given)
@@ -75,7 +79,14 @@ export interface Prepared {
 }
 
 export async function prepareStart(core: Core, start: StartCall): Promise<Prepared> {
-  return { request: await startRequest(core, start), message: await firstMessage(core, start) }
+  const rest = readStart(start)
+  const input = storedInput(core, start.target, start.input)
+  const request = { ...rest, input: typeof input === 'string' ? input : await input }
+  const { message } = (start.options ?? NO_OPTIONS) as Given
+  return {
+    request,
+    message: message === undefined ? null : await firstMessage(core, start, message),
+  }
 }
 
 /** The group commit takes plain starts; the others go alone. */
@@ -90,11 +101,14 @@ export function startPrepared(
     : kernel.operations.start(request, message, within)
 }
 
-export async function storedInput(core: Core, target: Found, input: unknown): Promise<Stored> {
-  const what = `The input of ${target.made?.kind ?? 'workflow'} "${target.name}"`
+/** At once where no schema has a say. */
+export function storedInput(core: Core, target: Found, input: unknown): Stored | Promise<Stored> {
+  const stored = (value: unknown): Stored =>
+    encode(value, `the input of "${target.name}"`, core.valueBytesMax)
   const schema = target.made?.input ?? null
-  const parsed = schema === null ? input : await parse(schema, input, 'INPUT_INVALID', what)
-  return encode(parsed, `the input of "${target.name}"`, core.valueBytesMax)
+  if (schema === null) return stored(input)
+  const what = `The input of ${target.made?.kind ?? 'workflow'} "${target.name}"`
+  return parse(schema, input, 'INPUT_INVALID', what).then(stored)
 }
 
 /** A workflow's own timeout is that of its runs; a task's is that of one attempt, and not our business here. */
@@ -106,7 +120,7 @@ function readTimeout(timeout: unknown, made: Made | null, where: string): number
 }
 
 function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
-  if (tags === undefined) return {}
+  if (tags === undefined) return NO_TAGS
   const isDict = typeof tags === 'object' && tags !== null && !Array.isArray(tags)
   if (!isDict || Object.values(tags).some((value) => typeof value !== 'string')) {
     throw optionInvalid('tags', where, tags, 'an object of texts')

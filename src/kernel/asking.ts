@@ -1,4 +1,5 @@
-// Asking: one shared question to the database for everybody who waits for an answer: soon at first, then once a second.
+// Asking: one shared question to the database for everybody who waits for an answer: once a second, sooner for a while
+// after `soon`.
 
 import type { Ports } from './ports.js'
 
@@ -15,12 +16,13 @@ export interface AskingDeps {
 export class Asking {
   private readonly deps: AskingDeps
   private offTimer: (() => void) | null = null
-  private waitMs = SOON_MS
+  private waitMs: number
   private asking = false
   private closed = false
 
   constructor(deps: AskingDeps) {
     this.deps = deps
+    this.waitMs = deps.pollMs
   }
 
   get isArmed(): boolean {

@@ -142,7 +142,7 @@ export class KernelHost implements Kernel {
 
   result(to: Address, signal: AbortSignal | null): Promise<Settled> {
     if (signal?.aborted) return Promise.reject(signal.reason)
-    return this.host.results.wait(to, this.host.isNear(to.workspace, to.id), signal)
+    return this.host.results.wait(to, signal)
   }
 
   on(listener: (event: KernelEvent) => unknown): () => void {

@@ -65,8 +65,8 @@ export class Frames {
   }
 
   /** The run is being executed here. */
-  near(workspace: string, id: RunId): boolean {
-    return this.names.has(nameOf({ workspace, id }))
+  near(at: { readonly workspace: string; readonly id: RunId }): boolean {
+    return this.names.has(nameOf(at))
   }
 
   /** The frame has parked or is gone; what it leaves free is free. */

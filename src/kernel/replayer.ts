@@ -19,10 +19,10 @@ const NOTHING = readScript([])
 export class Replayer {
   readonly script: Script
   /** Marks that became part of the history just now, and those that were too late, in which window. */
-  private readonly marked = new Set<string>()
-  private readonly late = new Map<string, number>()
+  private marked: Set<string> | null = null
+  private late: Map<string, number> | null = null
   /** Loops that have asked for what their last round left. */
-  private readonly recalled = new Set<string>()
+  private recalled: Set<string> | null = null
   private window = 0
   private position = 1
 
@@ -50,7 +50,7 @@ export class Replayer {
       return { kind: settled ? 'diverged' : 'missing', difference }
     }
     const { outcome } = window
-    const isUnasked = outcome?.kind === 'round.ended' && !this.recalled.has(outcome.name)
+    const isUnasked = outcome?.kind === 'round.ended' && !this.recalled?.has(outcome.name)
     // What was emitted last is written down behind the end of the function.
     const isBehind = settled && outcome?.kind !== 'record'
     if (outcome && (isBehind || isUnasked)) {
@@ -72,7 +72,7 @@ export class Replayer {
     if (this.script.rounds.size === 0) return asked
     return asked.filter((ask) => {
       const isRecall = ask.kind === 'record' && this.isLastRound(ask.name)
-      if (isRecall) this.recalled.add(ask.name)
+      if (isRecall) this.recalled = (this.recalled ?? new Set()).add(ask.name)
       return !isRecall
     })
   }
@@ -90,13 +90,13 @@ export class Replayer {
     const window = this.script.windows[this.window]
     const at = this.script.marks.get(id)
     const endsAt = window?.outcome?.seq ?? Number.POSITIVE_INFINITY
-    if (this.marked.has(id) || (at !== undefined && at < endsAt)) return 'recorded'
+    if (this.marked?.has(id) || (at !== undefined && at < endsAt)) return 'recorded'
     // What was said once before an answer is said again before it: the mark has no place among the questions.
     const isLate =
       window && (window.outcome !== null || window.asks.length > this.counted(askedSoFar).length)
-    if (isLate) this.late.set(id, this.window)
-    if (this.late.get(id) === this.window) return 'absent'
-    this.marked.add(id)
+    if (isLate) this.late = (this.late ?? new Map()).set(id, this.window)
+    if (this.late?.get(id) === this.window) return 'absent'
+    this.marked = (this.marked ?? new Set()).add(id)
     return 'new'
   }
 

@@ -1,5 +1,5 @@
-// Results: callers that wait for the end of a run. An end that this process commits is told at once; for all
-// others one shared question asks the database, soon at first, then once a second, and whenever hinted at.
+// Results: callers that wait for the end of a run. An end that this process commits is told at once; for the runs that it
+// does not execute one shared question asks the database, soon at first, then once a second, and whenever hinted at.
 
 import type { Address } from './api.js'
 import { Asking } from './asking.js'
@@ -16,13 +16,16 @@ export class Results {
   private readonly store: Store
   private readonly ports: Ports
   private readonly pollMs: number
+  private readonly isNear: (at: Address) => boolean
   private readonly asking: Asking
   private closed: Error | null = null
 
-  constructor(store: Store, ports: Ports, pollMs: number) {
+  /** `isNear`: executed in this process. */
+  constructor(store: Store, ports: Ports, pollMs: number, isNear: (at: Address) => boolean) {
     this.store = store
     this.ports = ports
     this.pollMs = pollMs
+    this.isNear = isNear
     this.asking = new Asking({
       ports,
       pollMs,
@@ -31,9 +34,10 @@ export class Results {
     })
   }
 
-  /** Resolves with the end; rejects with the signal's reason if that comes first. `near`: executed in this process. */
-  wait(at: Address, near: boolean, signal: AbortSignal | null): Promise<Settled> {
+  /** Resolves with the end; rejects with the signal's reason if that comes first. */
+  wait(at: Address, signal: AbortSignal | null): Promise<Settled> {
     if (this.closed) return Promise.reject(this.closed)
+    const near = this.isNear(at)
     return new Promise((resolve, reject) => {
       const key = keyOf(at)
       const waiter: Waiter = { resolve, reject }
@@ -79,7 +83,9 @@ export class Results {
   }
 
   private async ask(): Promise<void> {
-    const tickets = [...this.waiters.values()].map((entry) => entry.at)
+    const tickets: Address[] = []
+    for (const { at } of this.waiters.values()) if (!this.isNear(at)) tickets.push(at)
+    if (tickets.length === 0) return
     this.ports.fault('settled.before')
     const all = await this.store.settled(tickets)
     this.ports.fault('settled.after')

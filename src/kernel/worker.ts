@@ -3,7 +3,7 @@
 
 import { encodeError } from '../model/error-record.js'
 import { databaseRefused, leaseLost } from '../model/errors.js'
-import { type RunId, type Uid, uuidv7, type WorkerId } from '../model/ids.js'
+import { type Uid, uuidv7, type WorkerId } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { Failure, type Outside, type Program } from '../model/program.js'
 import { isFinal } from '../model/run.js'
@@ -67,7 +67,7 @@ export class WorkerHost {
     this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
-    this.results = new Results(store, ports, pollMs)
+    this.results = new Results(store, ports, pollMs, (at) => this.frames.near(at))
     this.calls = new Calls(store, ports, pollMs)
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
@@ -123,10 +123,6 @@ export class WorkerHost {
   /** Its row says that it is to rest. */
   paused(uid: Uid): void {
     this.frames.active.get(uid)?.handOver('pause')
-  }
-
-  isNear(workspace: string, id: RunId): boolean {
-    return this.frames.near(workspace, id)
   }
 
   async close(): Promise<void> {

@@ -48,6 +48,7 @@ export const CODES = {
   NOT_SETTLED: { retryable: false },
   STEP_NOT_REACHED: { retryable: false },
   OUTCOME_CHANGED: { retryable: false },
+  SIMULATION_FAILED: { retryable: false },
 } as const
 
 export type ErrorCode = keyof typeof CODES

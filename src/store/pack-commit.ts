@@ -77,7 +77,7 @@ export function packCommit(
       inTransaction,
       mailboxMax,
       suspectFrom,
-      ...turnColumns(by, sorted.turns),
+      ...turnColumns(by, sorted.turns, inTransaction !== null),
       ...entryColumns(sorted.turns),
       ...starts,
       ...messages,
@@ -121,7 +121,11 @@ function sortDeltas(deltas: readonly Delta[]): Sorted {
 
 // Turns and entries are packed in one walk each: there is one for every step of every run.
 
-function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+function turnColumns(
+  by: Worker,
+  turns: readonly Placed<TurnDelta>[],
+  isInTransaction: boolean,
+): SqlValue[] {
   const uid = new List()
   const owner = new SparseList(by.id)
   const epoch = new List()
@@ -137,6 +141,7 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
   const word = new SparseList(null)
   const stopSeen = new SparseList(null)
   const undo = new SparseList(null)
+  const plain = new SparseList(null)
   const builds: (string | null)[] = []
   const states: (string | null)[] = []
   for (const { delta } of turns) {
@@ -158,13 +163,31 @@ function turnColumns(by: Worker, turns: readonly Placed<TurnDelta>[]): SqlValue[
     word.add(park ? park.reason : end ? end.status : null)
     stopSeen.add(end ? end.stopSeen : park ? park.stopSeen : null)
     undo.add(delta.undoOpen)
+    plain.add(isPlain(delta) && fence.owner === by.id && !isInTransaction ? true : null)
     if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
     if (delta.state !== null) states[uid.length - 1] = delta.state
   }
   const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
-  const lists = [...all, stopSeen, undo].map(String)
+  const lists = [...all, stopSeen, undo, plain].map(String)
   const texts = [builds, states].map((some) => packSparse(filled(some, turns.length)))
   return [...lists, ...texts]
+}
+
+/** It adds entries, and nothing else changes: the row of its run is left alone. */
+function isPlain(delta: TurnDelta): boolean {
+  return (
+    delta.next.kind === 'go' &&
+    delta.entries.length > 0 &&
+    delta.notBefore === null &&
+    delta.taken.length === 0 &&
+    delta.refused.length === 0 &&
+    delta.starts.length === 0 &&
+    delta.messages.length === 0 &&
+    delta.events.length === 0 &&
+    delta.waits === null &&
+    delta.undoOpen === null &&
+    delta.state === null
+  )
 }
 
 function isOutcome({ kind }: NewEntry): boolean {

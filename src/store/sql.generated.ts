@@ -12,9 +12,12 @@ export const MIGRATIONS: readonly Migration[] = [
 -- The tables. Which columns belong to whom: owner, epoch, seq, taken, crashes, status, reason and the instants are
 -- written under the fence (owner, epoch, seq); inbox, stop and due_at also by senders, under the row's lock.
 
+-- Texts that an index has are compared byte by byte (collate "C"): several times faster than by the rules of a language, and
+-- an upgrade of the system's language rules cannot spoil the index.
+--
 -- Fixed-width and changing columns first, wide ones last: what follows a changed column is written to the WAL again.
--- A step changes seq, updated_at, taken and crashes (0 to 0): no index and no predicate sees a change, so with
--- fillfactor 50 it stays on its page (HOT).
+-- A turn that only goes on changes seq, updated_at, taken and crashes (0 to 0): no index and no predicate sees a change, so
+-- with fillfactor 50 it stays on its page (HOT).
 create table @schema@.runs (
   uid uuid primary key,
   owner uuid,
@@ -35,10 +38,10 @@ create table @schema@.runs (
   status text not null,
   reason text,
   stop text,
-  workspace text not null,
-  id text not null,
-  def text not null,
-  version text,
+  workspace text collate "C" not null,
+  id text collate "C" not null,
+  def text collate "C" not null,
+  version text collate "C",
   parent_uid uuid,
   parent_id text,
   tags text not null,
@@ -104,7 +107,7 @@ create table @schema@.messages (
   no int not null,
   taken_seq int,
   at timestamptz not null,
-  id text not null,
+  id text collate "C" not null,
   kind text not null,
   name text not null,
   meta text,
@@ -163,17 +166,18 @@ create function @schema@.texts_v1(packed text) returns text[] language sql immut
 $f$;
 
 -- A run as the claimer gets it.
-create function @schema@.claimed_v1(r @schema@.runs) returns text language sql stable as $f$
-  select concat_ws(E'\\x1f', r.uid, r.epoch, r.seq, r.inbox, coalesce(r.stop, ''), r.crashes, r.attempt, r.id, r.workspace, r.def,
+create function @schema@.claimed_v1(r @schema@.runs, seq int) returns text language sql stable as $f$
+  select concat_ws(E'\\x1f', r.uid, r.epoch, seq, r.inbox, coalesce(r.stop, ''), r.crashes, r.attempt, r.id, r.workspace, r.def,
     coalesce(r.version, ''), r.tags, coalesce(r.parent_uid::text, ''), coalesce(r.parent_id, ''),
     @schema@.ms_v1(r.created_at), @schema@.ms_v1(r.started_at), coalesce(@schema@.ms_v1(r.deadline_at)::text, ''))
 $f$;
 
--- A run as people see it: its row, entry 1 (the input) and, of a final run, the last entry.
+-- A run as people see it: its row, entry 1 (the input) and, of a final run, the last entry. The row of an owned run may lag
+-- behind its journal (0002, C7).
 create view @schema@.shown_v1 as
   select r.uid as run, r.uid::text as uid, r.id, r.workspace, r.def, r.version, r.status, r.reason, r.stop, @schema@.ms_v1(r.due_at) as due_at,
-      r.owner::text as owner, r.seq, r.attempt, r.crashes, r.undo_open, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
-      @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(r.updated_at) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
+      r.owner::text as owner, coalesce(o.seq, r.seq) as seq, r.attempt, r.crashes, r.undo_open, r.tags, r.parent_uid::text as parent_uid, r.parent_id,
+      @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(greatest(o.at, r.updated_at)) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
       l.meta as end_meta, l.payload as end_payload, s.state
@@ -181,6 +185,8 @@ create view @schema@.shown_v1 as
     cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
     left join lateral (
       select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true
+    left join lateral (
+      select j.seq, j.at from @schema@.journal j where j.uid = r.uid and r.owner is not null order by j.seq desc limit 1) o on true
     left join lateral (select s.state from @schema@.states s where s.uid = r.uid limit 1) s on true;` },
   { number: 2, name: 'commit', breaking: false, sql: `-- breaking: no
 -- The commit call: starts, messages and turn results in one transaction, several statements in a fixed order.
@@ -207,11 +213,17 @@ create view @schema@.shown_v1 as
 -- C6. Planning costs more than executing a small batch, so a statement is planned once per session where only one index
 --     fits it (runs by uid, the journal): its plan cannot depend on statistics (plans.test.ts). Those that could take a
 --     wrong index of several (runs by id, messages by id) are planned each time.
+--
+-- C7. A plain turn (\`t_plain\`: entries, and nothing else changes) does not touch the row of its run: half the work. Its fence is
+--     only read, and holds because nobody frees a run of this worker without its row in \`workers\`, which is locked here
+--     until the end. So the seq of an owned run may lag behind its journal, and who frees it sets it right (free_v1).
+--     Therefore the fence looks at the last entry; and at the seq of the row too, which an update that waited for another
+--     reads anew. What a plain turn finds in its way goes through the update like the others.
 create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
   t_uid uuid[], t_owner uuid[], t_epoch int[], t_seq int[], t_count int[], t_taken int[], t_seen int[], t_mail int[],
-  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_build text, t_state text,
+  t_outcome boolean[], t_before float8[], t_due float8[], t_next text[], t_word text[], t_stop text[], t_undo int[], t_plain boolean[], t_build text, t_state text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   k_turn int[], k_no int[],
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
@@ -235,6 +247,8 @@ declare
   applied int[] := array_fill(0, array[turn_count]);  -- per turn: the phase that applied it, else 0
   applied_count int := 0;
   just int[];           -- the turns applied in this phase
+  touched int[];        -- those of them that changed the row of their run
+  entry_count int;
   is_whole boolean;     -- all turns were applied in this phase: no need to look each entry's turn up
   turn_answers text;
   spans text;           -- what was appended, for the feed
@@ -287,11 +301,29 @@ begin
     end if;
 
     -- Turns. Park compares the counter on the row itself, so a message that came first is seen, whatever the snapshot.
-    just := null;
-    if (phase = 1 and turn_count > 0) or (phase = 2 and 1 = any (t_mail)) then
+    just := '{}';
+    if phase = 1 and true = any (t_plain) then
+      perform 1 from workers w where w.id = by_id for key share;
+      if found then
+        select coalesce(array_agg(d.i), '{}'),
+            string_agg(concat_ws(E'\\x1f', 't', d.i, 'done', r.inbox, coalesce(r.stop, ''), 0), E'\\x1e') filter (where r.inbox > 0 or r.stop is not null),
+            count(*) filter (where r.inbox = 0 and r.stop is null),
+            string_agg(concat(d.uid, ':', d.seq + 1, ':', d.seq + d.count), ',') filter (where feed_asked)
+          into just, turn_answers, silent, spans
+          from unnest(t_uid, t_epoch, t_seq, t_count, t_outcome, t_plain) with ordinality d (uid, epoch, seq, count, outcome, plain, i)
+          cross join lateral (
+            select r.inbox, r.stop from runs r
+              where r.uid = d.uid and r.owner is not distinct from by_id and r.epoch = d.epoch and r.seq <= d.seq
+                and d.seq = (select j.seq from journal j where j.uid = d.uid order by j.seq desc limit 1)
+                and (r.crashes = 0 or not d.outcome) limit 1) r
+          where d.plain;
+        foreach at_turn in array just loop applied[at_turn] := phase; end loop;
+      end if;
+    end if;
+    if (phase = 1 and cardinality(just) < turn_count) or (phase = 2 and 1 = any (t_mail)) then
       with u as (
         update runs r set
-            seq = r.seq + d.count,
+            seq = d.seq + d.count,
             updated_at = now_at,
             taken = r.taken + coalesce(d.taken, 0),
             crashes = case when d.outcome then 0 else r.crashes end,
@@ -303,7 +335,7 @@ begin
             status = case
               when d.next = 'go' then r.status
               when d.next = 'end' then d.word
-              when d.next = 'release' and r.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
+              when d.next = 'release' and d.seq + d.count = 1 and r.stop is distinct from 'pause' then 'pending'
               else 'waiting' end,
             reason = case
               when d.next = 'go' or d.next = 'end' then null
@@ -315,34 +347,37 @@ begin
               else (array[d.build] || array_remove(r.diverged_builds, d.build))[1:8] end
           from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_taken, t_seen, t_mail, t_outcome, t_before, t_due, t_next, t_word, t_stop, t_undo, builds)
             with ordinality d (uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, next, word, stop_seen, undo, build, i)
-          where coalesce(d.mail, 0) = phase - 1
-            and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq = d.seq
+          where coalesce(d.mail, 0) = phase - 1 and applied[d.i] = 0
+            and r.uid = d.uid and r.owner is not distinct from coalesce(d.owner, by_id) and r.epoch = d.epoch and r.seq <= d.seq
+            and d.seq = (select j.seq from journal j where j.uid = d.uid order by j.seq desc limit 1)
             and (d.before is null or instant_v1(d.before) <= now_at)
             and (d.next <> 'end' or r.stop is null or r.stop is not distinct from d.stop_seen)
           returning d.i, d.count, r.uid, r.seq, r.inbox, r.stop)
-      select array_agg(u.i),
+      select coalesce(array_agg(u.i), '{}'),
           string_agg(concat_ws(E'\\x1f', 't', u.i, 'done', u.inbox, coalesce(u.stop, ''), 0), E'\\x1e') filter (where u.inbox > 0 or u.stop is not null),
           count(*) filter (where u.inbox = 0 and u.stop is null),
           string_agg(concat(u.uid, ':', u.seq - u.count + 1, ':', u.seq), ',') filter (where feed_asked and u.count > 0)
-        into just, part, part_silent, part_spans from u;
-    end if;
-
-    if just is not null then
-      applied_count := applied_count + cardinality(just);
-      is_whole := cardinality(just) = turn_count;
-      if is_whole then
-        applied := array_fill(phase, array[turn_count]);
-      else
-        foreach at_turn in array just loop applied[at_turn] := phase; end loop;
-      end if;
+        into touched, part, part_silent, part_spans from u;
+      foreach at_turn in array touched loop applied[at_turn] := phase; end loop;
+      just := just || touched;
       silent := silent + part_silent;
       turn_answers := nullif(concat_ws(E'\\x1e', turn_answers, part), '');
       spans := nullif(concat_ws(',', spans, part_spans), '');
+    end if;
+
+    if cardinality(just) > 0 then
+      applied_count := applied_count + cardinality(just);
+      is_whole := cardinality(just) = turn_count;
       insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
-          where is_whole or applied[e.turn] = phase;
+          where is_whole or applied[e.turn] = phase
+        on conflict do nothing;
+      get diagnostics entry_count = row_count;
+      if entry_count < (select count(*) from unnest(e_turn) e (turn) where is_whole or applied[e.turn] = phase) then
+        raise exception 'an earlier sending is still under way' using errcode = '40001';
+      end if;
       if t_state <> '' then
         insert into states (uid, state)
           select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
@@ -374,7 +409,7 @@ begin
               now_at + (s.delay + s.timeout) * interval '1 millisecond', case when s.claim then 1 else 0 end, 1, s.priority,
               case when s.claim then 'running' else 'pending' end, s.workspace, s.id, s.def,
               coalesce(s.version, case when s.claim then versions[array_position(names, s.def)] end), s.parent, s.parent_id, s.tags
-            from s order by s.workspace, s.id, s.i
+            from s order by s.workspace collate "C", s.id collate "C", s.i
             on conflict do nothing
             returning uid)
       select (select count(*) from s), (select coalesce(array_agg(n.uid), '{}') from n), (select string_agg(concat(n.uid, ':1:1'), ',') from n where feed_asked)
@@ -497,7 +532,7 @@ begin
             updated_at = case when t.is_taken then now_at else r.updated_at end,
             version = case when t.is_taken then coalesce(r.version, versions[array_position(names, r.def)]) else r.version end
           from t where r.uid = t.target
-          returning t.is_taken, claimed_v1(r) as row)
+          returning t.is_taken, claimed_v1(r, r.seq) as row)
       select string_agg(u.row, E'\\x1e') filter (where u.is_taken) into claimed from u;
     end if;
 
@@ -519,16 +554,18 @@ begin
   -- What the fence did not let through. Our own epoch at the last seq: an earlier sending has stored it (C5).
   if applied_count < turn_count then
     select string_agg(concat_ws(E'\\x1f', 't', t.i, case
-          when r.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from coalesce(t.owner, by_id) then case
+          when resent and t.count > 0 and j.epoch = t.epoch then 'done'
+          when l.seq = t.seq and r.epoch = t.epoch and r.owner is not distinct from coalesce(t.owner, by_id) then case
             when instant_v1(t.before) > now_at then 'early'
             when t.next = 'end' and r.stop is not null and r.stop is distinct from t.stop_seen then 'stopping'
             else 'busy' end
-          when resent and (t.count = 0 or j.epoch = t.epoch) then 'done'
+          when resent and t.count = 0 then 'done'
           else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\\x1e')
       into part
       from unnest(t_uid, t_owner, t_epoch, t_seq, t_count, t_mail, t_before, t_next, t_stop, applied)
         with ordinality t (uid, owner, epoch, seq, count, mail, before, next, stop_seen, phase, i)
-      left join lateral (select r.owner, r.epoch, r.seq, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
+      left join lateral (select r.owner, r.epoch, r.inbox, r.stop from runs r where r.uid = t.uid limit 1) r on true
+      left join lateral (select j.seq from journal j where j.uid = t.uid order by j.seq desc limit 1) l on true
       left join lateral (select j.epoch from journal j where j.uid = t.uid and j.seq = t.seq + t.count limit 1) j on true
       where t.phase = 0 and coalesce(t.mail, 0) < 2;
     answers := nullif(concat_ws(E'\\x1e', answers, part), '');
@@ -554,6 +591,8 @@ end $f$;` },
 -- O2. Owners without a workers row own nothing for long: every pass frees their runs, by name, so that a run which has
 --     moved on meanwhile is left alone.
 -- O3. Only reap counts crashes.
+-- O4. Who frees runs has deleted or locked the row of their owner before, in an earlier statement: no turn of its is under way
+--     that has only read its fence (0002, C7), and the seq of a freed run is that of its last entry.
 
 -- Takes up to \`places\` due runs for \`by_id\`, at most \`suspects\` of them with crashes >= 2 (CRASHES_SUSPECT). Those over the
 -- limit (CRASHES_MAX = 5) are not counted: they are ended, never executed.
@@ -657,7 +696,7 @@ begin
       update runs r set owner = by_id, epoch = r.epoch + 1, due_at = null, status = 'running', reason = null, updated_at = now_at,
           started_at = coalesce(r.started_at, now_at), version = coalesce(r.version, versions[array_position(names, r.def)])
         from c where r.uid = c.uid
-        returning c.i, claimed_v1(r) as row)
+        returning c.i, claimed_v1(r, r.seq) as row)
     select string_agg(u.row, E'\\x1e' order by u.i) into claimed from u;
   end if;
 
@@ -758,7 +797,10 @@ begin
   alive := found;
   now_at := clock_v1();
   update workers w set beat = w.beat + 1, lease_until = now_at + lease_ms * interval '1 millisecond' where w.id = by_id;
-  select string_agg(claimed_v1(r), E'\\x1e') into owned from runs r where r.owner = by_id;
+  -- With the seq of the last entry, which the row may lag behind (0002, C7).
+  select string_agg(claimed_v1(r, j.seq), E'\\x1e') into owned
+    from runs r cross join lateral (select j.seq from journal j where j.uid = r.uid order by j.seq desc limit 1) j
+    where r.owner = by_id;
   now_ms := ms_v1(now_at);
   return next;
 end $f$;
@@ -776,11 +818,12 @@ declare
 begin
   with l as materialized (
     select r.uid from runs r where r.owner = any (owners) limit 1000 for no key update skip locked)
-  update runs r set owner = null, crashes = r.crashes + crashed, updated_at = now_at,
+  update runs r set owner = null, seq = greatest(r.seq, j.seq), crashes = r.crashes + crashed, updated_at = now_at,
       due_at = case when r.stop is distinct from 'pause' then now_at end,
-      status = case when r.seq = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
+      status = case when greatest(r.seq, j.seq) = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
       reason = case when r.stop = 'pause' then 'paused' end
-    from l where r.uid = l.uid;
+    from l cross join lateral (select j.seq from journal j where j.uid = l.uid order by j.seq desc limit 1) j
+    where r.uid = l.uid;
   get diagnostics freed = row_count;
   return freed;
 end $f$;
@@ -795,6 +838,7 @@ as $f$
 declare
   freed int;
 begin
+  perform 1 from workers w where w.id = by_id for update;
   freed := free_v1(array[by_id], 0);
   if not exists (select 1 from runs r where r.owner = by_id) then
     delete from workers w where w.id = by_id;
@@ -1089,9 +1133,9 @@ create table @schema@.events (
   no bigserial primary key,
   at timestamptz,
   is_told boolean not null default false,
-  workspace text not null,
-  id text not null,
-  name text not null,
+  workspace text collate "C" not null,
+  id text collate "C" not null,
+  name text collate "C" not null,
   keys text[] not null,
   payload text,
   constraint events_id unique (workspace, id)
@@ -1106,9 +1150,9 @@ create table @schema@.waits (
   occurrence int not null,
   is_looked boolean not null default false,
   since timestamptz not null,
-  name text not null,
-  workspace text not null,
-  event text,
+  name text collate "C" not null,
+  workspace text collate "C" not null,
+  event text collate "C",
   match text[] not null,
   run text,
   primary key (uid, name, occurrence)
@@ -1222,13 +1266,13 @@ export const QUERIES = {
   commit: `select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
-  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::text, $27::text,
-  $28::int[], $29::int[], $30::int[], $31::int[], $32::float8[], $33::text[], $34::text, $35::text, $36::text,
-  $37::int[], $38::int[],
-  $39::int[], $40::uuid[], $41::boolean[], $42::int[], $43::float8[], $44::float8[], $45::uuid[],
-  $46::text, $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text,
-  $54::int[], $55::uuid[], $56::boolean[], $57::text[], $58::text, $59::text, $60::text, $61::text, $62::text, $63::text,
-  $64::text, $65::text)`,
+  $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::boolean[], $27::text, $28::text,
+  $29::int[], $30::int[], $31::int[], $32::int[], $33::float8[], $34::text[], $35::text, $36::text, $37::text,
+  $38::int[], $39::int[],
+  $40::int[], $41::uuid[], $42::boolean[], $43::int[], $44::float8[], $45::float8[], $46::uuid[],
+  $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
+  $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
+  $65::text, $66::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,

@@ -19,6 +19,7 @@ import { INSTANT_MAX_MS, readTestOptions } from './options.js'
 import { advance, type Settling, settle } from './settle.js'
 import { Steps } from './steps.js'
 import { TestClock } from './test-clock.js'
+import type { Trouble } from './trouble.js'
 import type { TestEngine, TestEngineOptions } from './types.js'
 
 /** What crashEverywhere needs of an engine. */
@@ -32,24 +33,45 @@ export function commitsOfEngine(engine: object | undefined): Commits | null {
 export async function createTestEngine<const W extends readonly Definition[] = readonly []>(
   options: TestEngineOptions<W> = {},
 ): Promise<TestEngine<W>> {
+  const engine = await openTestEngine(options, { openDatabase: openTestDatabase, trouble: null })
+  return engine as TestEngine<W>
+}
+
+/** What the engine of a simulation has in the place of the usual. */
+interface Instead {
+  openDatabase(nowMs: number): Promise<TestDatabase>
+  readonly trouble: Trouble | null
+}
+
+export async function openTestEngine(options: unknown, instead: Instead): Promise<TestEngine> {
   const { nowMs, seed, patienceMs, engineOptions } = readTestOptions(options)
   const settings = readEngineOptions({ ...engineOptions, database: 'memory:' }, {})
-  const database = await openTestDatabase(nowMs)
+  const database = await instead.openDatabase(nowMs)
+  const { trouble } = instead
   try {
-    const kit = new Kit(settings, database, { nowMs, seed, patienceMs })
+    const kit = new Kit(settings, { database, trouble, nowMs, seed, patienceMs })
     const engine = kit.verbs(await kit.open())
     commitsOf.set(engine, kit.commits)
-    return engine as TestEngine<W>
+    return engine
   } catch (error) {
     await database.close()
     throw error
   }
 }
 
+interface Given {
+  readonly database: TestDatabase
+  readonly trouble: Trouble | null
+  readonly nowMs: number
+  readonly seed: number
+  readonly patienceMs: number
+}
+
 class Kit {
   readonly commits: Commits
   private readonly settings: Settings
   private readonly database: TestDatabase
+  private readonly trouble: Trouble | null
   private readonly log: Log
   private readonly clock: TestClock
   private readonly steps: Steps
@@ -59,23 +81,22 @@ class Kit {
   private isClosed = false
   private last: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    settings: Settings,
-    database: TestDatabase,
-    given: { readonly nowMs: number; readonly seed: number; readonly patienceMs: number },
-  ) {
+  constructor(settings: Settings, given: Given) {
     const { definitions, valueBytesMax } = settings
+    const { trouble } = given
     this.settings = settings
-    this.database = database
+    this.database = given.database
+    this.trouble = trouble
     this.log = settings.log ?? standardLog()
     this.clock = new TestClock(given.nowMs)
     this.random = randomOf(given.seed)
     this.patienceMs = given.patienceMs
-    this.steps = new Steps({ definitions, log: this.log, valueBytesMax })
+    this.steps = new Steps({ definitions, log: this.log, valueBytesMax, trouble })
     this.commits = new Commits({
       saw: (delta) => this.steps.saw(delta),
       end: (life) => this.lives?.end(life),
     })
+    if (trouble) this.commits.watch(trouble.atCommit)
   }
 
   async open(): Promise<Engine> {
@@ -96,7 +117,7 @@ class Kit {
   }
 
   private livesDeps(): LivesDeps {
-    const { clock, random, log, commits, database } = this
+    const { clock, random, log, commits, database, trouble } = this
     return {
       clock,
       random,
@@ -114,6 +135,7 @@ class Kit {
         }
       },
       openStore: (life) => database.openStore(life),
+      isAskedTwice: (what) => trouble?.isAskedTwice(what) ?? false,
       closed: () => database.close(),
     }
   }

@@ -17,7 +17,7 @@ export interface TestDatabase {
 }
 
 /** The life that a store is for. */
-interface Owner {
+export interface Owner {
   readonly alive: boolean
 }
 const NOBODY: Owner = { alive: true }
@@ -120,24 +120,48 @@ function viewOf(driver: Driver, name: string, owner: Owner): Driver {
     description: 'the database of the test kit',
     query: (lane, sql, params) => driver.query(lane, sql, params),
     script: (sql) => driver.script(sql),
-    begin: async (limitMs) => {
-      const transaction = await driver.begin(limitMs)
-      await transaction.query(`set local search_path to ${userSchema(name)}, public`)
-      const restore = await sequencesOf(transaction, userSchema(name))
-      const rollback = async (): Promise<void> => {
-        if (!owner.alive) await restore()
-        await transaction.rollback()
-      }
-      return {
-        query: (sql, params) => transaction.query(sql, params),
-        commit: () => transaction.commit(),
-        rollback,
-        inside: (work) => transaction.inside?.(work) ?? work(),
-      }
-    },
+    begin: (limitMs) => beginFor(driver, userSchema(name), owner, limitMs),
     notify: () => {},
     listen: async () => async () => {},
     close: async () => {},
+  }
+}
+
+async function beginFor(
+  driver: Driver,
+  schema: string,
+  owner: Owner,
+  limitMs: number,
+): Promise<DriverTransaction> {
+  const transaction = await driver.begin(limitMs)
+  await transaction.query(`set local search_path to ${schema}, public`)
+  const restore = await sequencesOf(transaction, schema)
+  const rollback = async (): Promise<void> => {
+    if (!owner.alive) await restore()
+    await transaction.rollback()
+  }
+  return {
+    query: (sql, params) => transaction.query(sql, params),
+    commit: () => transaction.commit(),
+    rollback,
+    inside: (work) => transaction.inside?.(work) ?? work(),
+  }
+}
+
+/** The tables of the user alone, for an engine that keeps its own elsewhere. */
+export interface UserTables {
+  begin(owner: Owner, limitMs: number): Promise<DriverTransaction>
+  close(): Promise<void>
+}
+
+export async function openUserTables(): Promise<UserTables> {
+  const driver = await sharedDriver()
+  count += 1
+  const schema = userSchema(`test_${count}`)
+  await driver.script(`create schema ${schema}`)
+  return {
+    begin: (owner, limitMs) => beginFor(driver, schema, owner, limitMs),
+    close: () => driver.script(`drop schema ${schema} cascade`),
   }
 }
 

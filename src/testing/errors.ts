@@ -1,6 +1,9 @@
 // What the test kit says: each wording once.
 
 import { PerdureError, shown } from '../model/errors.js'
+import type { Difference } from './outcome.js'
+import { failedText } from './simulate-text.js'
+import type { Finding } from './simulate-types.js'
 
 export const notInEngine = (target: unknown, known: readonly string[]): PerdureError =>
   new PerdureError(
@@ -83,9 +86,7 @@ export const neverQuiet = (ids: readonly string[], ms: number): PerdureError =>
 
 export const outcomeChanged = (
   where: string,
-  expected: string,
-  found: string,
-  cause: unknown,
+  { expected, found, cause }: Difference,
 ): PerdureError =>
   new PerdureError(
     'OUTCOME_CHANGED',
@@ -102,3 +103,27 @@ export const notATestEngine = (value: unknown): PerdureError =>
     `crashEverywhere opened ${shown(value)}: it must be given a function that opens a test engine.`,
     { hint: 'write crashEverywhere(() => createTestEngine({ … }), async (engine) => { … })' },
   )
+
+export const notADefinition = (value: unknown): PerdureError =>
+  new PerdureError(
+    'DEFINITION_INVALID',
+    `simulate was given ${shown(value)}: it must be given a workflow or a task.`,
+    { hint: 'write simulate(order, { input: … }), with what workflow() or task() has returned' },
+  )
+
+export const needsScenario = (definition: string, sentence: string): PerdureError =>
+  new PerdureError(
+    'OPTION_INVALID',
+    `simulate cannot bring a run of "${definition}" to its end: ${sentence}`,
+    {
+      hint: 'give a scenario that does what the run waits for: scenario: async (engine) => { … return run.result() }',
+    },
+  )
+
+export const simulationFailed = (finding: Finding): PerdureError =>
+  new PerdureError('SIMULATION_FAILED', failedText(finding), {
+    hint: `mend it and run that life alone: ${finding.repeat}`,
+    runId: finding.runId ?? undefined,
+    step: finding.step ?? undefined,
+    details: finding,
+  })

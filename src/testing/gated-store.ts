@@ -1,17 +1,37 @@
 // The store as one life of the engine sees it. Every call is counted while it is under way, commits can be made to
 // be the last thing that happens, and a life that is over hears and changes nothing.
 
-import type { Delta, StepTransaction, Store, TurnDelta } from '../kernel/store.js'
+import {
+  type Delta,
+  type StepTransaction,
+  type Store,
+  StoreUnavailable,
+  type TurnDelta,
+} from '../kernel/store.js'
 import { type Life, never } from './life.js'
 
 export interface Watcher {
-  /** Around every change that a crash could fall before or behind. `about` says what it holds. */
-  commit<T>(life: Life, about: () => string, work: () => Promise<T>): Promise<T>
+  /** Around every change that a crash could fall before or behind. */
+  commit<T>(life: Life, commit: Commit<T>): Promise<T>
   /** What is about to be committed. */
   saw(delta: Delta): void
 }
 
-const UNWATCHED: Watcher = { commit: (_life, _about, work) => work(), saw: () => {} }
+export interface AboutCommit {
+  /** What it holds, for people. */
+  readonly about: () => string
+  /** Runs are started, and nothing else: before it nothing has happened yet. */
+  readonly isStart: boolean
+  readonly canBeLost: boolean
+}
+
+export interface Commit<T> extends AboutCommit {
+  readonly work: () => Promise<T>
+  /** What the engine hears when the answer is lost. */
+  readonly lost: () => Promise<T>
+}
+
+const UNWATCHED: Watcher = { commit: (_life, { work }) => work(), saw: () => {} }
 
 type Method = (...args: never[]) => Promise<unknown>
 
@@ -22,16 +42,23 @@ export function gatedStore(store: Store, life: Life, watched: Watcher | null): S
     commit: (by, deltas, options) =>
       life.within(() => {
         for (const delta of deltas) watcher.saw(delta)
-        const about = (): string => deltas.map(aboutDelta).join('; ')
-        return watcher.commit(life, about, () => store.commit(by, deltas, options))
+        return watcher.commit(life, {
+          about: () => deltas.map(aboutDelta).join('; '),
+          isStart: deltas.every(({ kind }) => kind === 'start'),
+          canBeLost: canBeLost(deltas),
+          work: () => store.commit(by, deltas, options),
+          lost: () => store.commit(by, deltas, { ...options, resent: true }),
+        })
       }),
     reopen: (chain) =>
       life.within(() =>
-        watcher.commit(
-          life,
-          () => 'a failed run is re-opened',
-          () => store.reopen(chain),
-        ),
+        watcher.commit(life, {
+          about: () => 'a failed run is re-opened',
+          isStart: false,
+          canBeLost: false,
+          work: () => store.reopen(chain),
+          lost: () => never(),
+        }),
       ),
     claim: async (by, places, suspects) => {
       const answer = await life.within(() => store.claim(by, places, suspects))
@@ -78,11 +105,26 @@ function gatedTransaction(
     close: (delta, options) =>
       life.within(() => {
         watcher.saw(delta)
-        const about = (): string => `${aboutDelta(delta)}, in a transaction`
-        const close = () => transaction.close(delta, options).finally(ended)
-        return watcher.commit(life, about, close)
+        return watcher.commit(life, {
+          about: () => `${aboutDelta(delta)}, in a transaction`,
+          isStart: false,
+          canBeLost: true,
+          work: () => transaction.close(delta, options).finally(ended),
+          // The kernel finds out what has become of it.
+          lost: () => Promise.reject(new StoreUnavailable('the answer was lost')),
+        })
       }),
   }
+}
+
+/**
+ * Runs that a commit has taken for its sender, and mail to runs that the sender has, are found by the next beat if the
+ * answer is lost, and a test engine never beats. All else is sent again at once: waiting for that would move the clock.
+ */
+function canBeLost(deltas: readonly Delta[]): boolean {
+  return deltas.every(
+    (delta) => delta.kind === 'turn' && delta.starts.length + delta.messages.length === 0,
+  )
 }
 
 function aboutDelta(delta: Delta): string {

@@ -2,4 +2,8 @@
 
 export { crashEverywhere } from './crash-everywhere.js'
 export { createTestEngine } from './create-test-engine.js'
+export { effect } from './effect.js'
+export type { Fault } from './seed-plan.js'
+export { simulate } from './simulate.js'
+export type { Finding, SimulateOptions, SimulationReport } from './simulate-types.js'
 export type { TestEngine, TestEngineOptions } from './types.js'

@@ -30,6 +30,8 @@ export interface LivesDeps {
   readonly watcher: Watcher
   execute(life: Life, isAside: boolean): ExecuteStep
   openStore(life: Life): Promise<Store>
+  /** Whether a caller has not heard the answer, and asks the same again. */
+  isAskedTwice(what: string): boolean
   /** The engine is closed. */
   closed(): Promise<void>
 }
@@ -158,22 +160,23 @@ export class Lives implements Kernel {
 
   start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
     const id = request.id ?? this.newId<RunId>()
-    return this.ask((kernel) => kernel.start({ ...request, id }))
+    return this.sent('a start', (kernel) => kernel.start({ ...request, id }))
   }
 
   signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
     const messageId = id ?? this.newId<MessageId>()
-    return this.ask((kernel) => kernel.signal(to, name, payload, messageId))
+    const what = `signal "${name}"`
+    return this.sent(what, (kernel) => kernel.signal(to, name, payload, messageId))
   }
 
   trigger(to: Address, call: TriggerCall): Promise<CallFate> {
     const id = call.id ?? this.newId<MessageId>()
-    return this.ask((kernel) => kernel.trigger(to, { ...call, id }))
+    return this.sent(`trigger "${call.name}"`, (kernel) => kernel.trigger(to, { ...call, id }))
   }
 
   cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
     const messageId = id ?? this.newId<MessageId>()
-    return this.ask((kernel) => kernel.cancel(to, reason, messageId, force))
+    return this.sent('a cancel', (kernel) => kernel.cancel(to, reason, messageId, force))
   }
 
   /** A transaction of the caller's ends with the life that it was begun in. */
@@ -246,6 +249,12 @@ export class Lives implements Kernel {
       const answer = await Promise.race([question(kernel), life.over])
       if (answer !== OVER) return answer
     }
+  }
+
+  /** Asks under an id: once more changes nothing. */
+  private async sent<T>(what: string, question: (kernel: Kernel) => Promise<T>): Promise<T> {
+    const answer = await this.ask(question)
+    return this.deps.isAskedTwice(what) ? this.ask(question) : answer
   }
 
   private newId<Id extends string>(): Id {

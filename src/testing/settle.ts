@@ -9,10 +9,10 @@ import { bodyUnsettled, neverQuiet, stepUnsettled } from './errors.js'
 import type { Life } from './life.js'
 import type { Lives } from './lives.js'
 import type { TestClock } from './test-clock.js'
+import { turn } from './turns.js'
 
 /** Taken when this is loaded: a test may replace the global ones. */
-const { setImmediate: immediate, performance } = globalThis
-const turn = (): Promise<void> => new Promise((resolve) => immediate(resolve))
+const { performance } = globalThis
 
 /** Something happens all the time, and it does not end: so many times the patience, and at least this long. */
 const BUSY_TIMES = 15

@@ -18,11 +18,11 @@ import { NO_RETRY } from '../model/retry.js'
 import type { RunFacts } from '../model/run.js'
 import { childIsNoStep, notInEngine, stepNotReached } from './errors.js'
 import { answersTo } from './names.js'
+import type { StepName, Trouble } from './trouble.js'
 
 type When = 'before' | 'after'
 type Stub = { readonly fn: (...args: unknown[]) => unknown; readonly calls: unknown[] }
 type StepStub = Stub & { readonly step: string }
-type StepName = { readonly name: string; readonly occurrence: number }
 /** The step that a stubbed definition consists of; a task has one of that name anyway. */
 const RUN = 'run'
 
@@ -30,6 +30,7 @@ export interface StepsDeps {
   readonly definitions: ReadonlyMap<string, Made>
   readonly log: Log
   readonly valueBytesMax: number
+  readonly trouble: Trouble | null
 }
 
 export class Steps {
@@ -96,6 +97,7 @@ export class Steps {
   // ── what happens ──────────────────────────────────────────────────────────────────────────────────────────
 
   saw(delta: Delta): void {
+    this.deps.trouble?.saw(delta)
     if (delta.kind !== 'turn') return
     for (const { run } of delta.starts) {
       const entry = delta.entries.find(({ meta }) => meta?.uid === run.uid)
@@ -111,10 +113,26 @@ export class Steps {
     if (crash && this.isDue(names, 'before')) return crash()
     this.count(execution)
     try {
-      return await this.codeOf(execution)
+      return await this.troubled(execution, names, crash)
     } finally {
       if (crash && this.isDue(names, 'after')) await crash()
     }
+  }
+
+  private troubled(
+    execution: Execution,
+    names: readonly StepName[],
+    die: (() => Promise<never>) | null,
+  ): Promise<Effect> {
+    const { trouble } = this.deps
+    if (trouble === null || die === null) return this.codeOf(execution)
+    return trouble.execute({
+      execution,
+      names,
+      isStub: this.stubFor(execution) !== undefined,
+      code: (attempt) => this.codeOf({ ...execution, attempt }),
+      die,
+    })
   }
 
   /** The program with its body replaced, if the whole definition is stubbed when a run of it is called. */
@@ -127,7 +145,9 @@ export class Steps {
         execute: () => Promise.reject(new Error('the stub is called in its place')),
       })
     const isWhole = () => program.style !== 'task' && this.wholes.has(program.name)
-    const body = (turn: Turn) => (isWhole() ? instead(turn) : program.body(this.guarded(turn)))
+    const own = (turn: Turn) => (isWhole() ? instead(turn) : program.body(this.guarded(turn)))
+    const { trouble } = this.deps
+    const body = (turn: Turn) => trouble?.body(turn.run, () => own(turn)) ?? own(turn)
     return { ...program, body }
   }
 
@@ -145,8 +165,8 @@ export class Steps {
 
   private codeOf(execution: Execution): Promise<Effect> {
     const { run, name, attempt, order } = execution
-    const whole = name === RUN ? this.wholes.get(run.definition) : undefined
-    const stub = whole ?? this.stubOf(run.definition, execution)
+    const whole = this.wholeFor(execution)
+    const stub = this.stubFor(execution)
     if (!stub) return order.execute(attempt)
     const made = this.deps.definitions.get(run.definition)
     const { log, valueBytesMax } = this.deps
@@ -160,6 +180,14 @@ export class Steps {
     const { stopOn } = order.retry
     const of = { name, valueBytesMax, undone: false, stopOn, run: null }
     return executed(call, undefined, of)
+  }
+
+  private stubFor(execution: Execution): Stub | undefined {
+    return this.wholeFor(execution) ?? this.stubOf(execution.run.definition, execution)
+  }
+
+  private wholeFor({ run, name }: Execution): Stub | undefined {
+    return name === RUN ? this.wholes.get(run.definition) : undefined
   }
 
   private stubOf(definition: string, { name, occurrence }: StepName): Stub | undefined {

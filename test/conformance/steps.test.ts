@@ -107,8 +107,8 @@ describeOn(['pglite', 'postgres15', 'postgres18'], 'steps', (database) => {
         called += 1
         return { stamp, at: new Date(1_000) }
       })
-      await wf.sleep('a moment', 50)
-      await wf.sleep('another', 50)
+      await wf.sleep('a moment', 500)
+      await wf.sleep('another', 500)
       return first
     })
     const engine = await world.open([inline], { kernel: { framesMax: 0 } })

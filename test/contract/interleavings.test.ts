@@ -287,6 +287,64 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     expect(await kinds(store, zombie, step(fenceOf(run, zombie)))).toEqual(['stale'])
   })
 
+  on('who takes the runs of a worker away waits for a step that only adds', async (s) => {
+    const { store, advance } = s
+    const [leaves, dies, heir] = [worker(), worker({ leaseMs: 10 }), worker()]
+    await store.join(heir)
+    for (const by of [leaves, dies]) {
+      await store.join(by)
+      const run = await ownedRun(store, by)
+      await commit(store, by, step(fenceOf(run, by)))
+      const late = await s.begin()
+      await late.commit(by, step(fenceOf(run, by, 1, 2)))
+      const { workers } = await store.reap([], true)
+      await advance(11)
+      const dead = workers.filter(({ id }) => id === dies.id)
+      const taking = by === leaves ? store.leave(by) : store.reap(dead, true)
+      await s.waiting()
+      await late.end('commit')
+      await taking
+      expect(await viewOf(store, run)).toMatchObject({ owner: null, seq: 3, status: 'waiting' })
+      const claimed = await claimAll(store, heir)
+      expect(claimed).toMatchObject([{ uid: run.uid, seq: 3 }])
+    }
+  })
+
+  on('[X02] a step that only adds, behind the reaper, is stale', async (s) => {
+    const { store, advance } = s
+    const zombie = worker({ leaseMs: 10 })
+    await store.join(zombie)
+    const run = await ownedRun(store, zombie)
+    await commit(store, zombie, step(fenceOf(run, zombie)))
+    const { workers } = await store.reap([], true)
+    await advance(11)
+    const reaper = await s.begin()
+    const [{ id, beat }] = workers as [(typeof workers)[number]]
+    await reaper.client.query(s.sql.reap, [`{${id}}`, `{${beat}}`, null, null, 1e9])
+    const late = commit(store, zombie, step(fenceOf(run, zombie, 1, 2)))
+    await s.waiting()
+    await reaper.end('commit')
+    expect(await late).toEqual([{ kind: 'stale' }])
+    expect(await viewOf(store, run)).toMatchObject({ owner: null, seq: 2, crashes: 1 })
+  })
+
+  on('[X05] a step that only adds, sent again while the original is at work', async (s) => {
+    const { store } = s
+    const by = worker()
+    await store.join(by)
+    for (const fate of ['commit', 'rollback'] as const) {
+      const run = await ownedRun(store, by)
+      const delta = step(fenceOf(run, by))
+      const original = await s.begin()
+      await original.commit(by, delta)
+      const again = store.commit(by, [delta], RESENT)
+      await s.waiting()
+      await original.end(fate)
+      expect((await again).answers).toMatchObject([{ kind: 'done', repeated: fate === 'commit' }])
+      expect(await historyOf(store, run)).toHaveLength(2)
+    }
+  })
+
   on('a late claim of a dead worker is found by the next pass', async (s) => {
     const { store, advance } = s
     const [zombie, reaper] = [worker({ leaseMs: 10 }), worker()]

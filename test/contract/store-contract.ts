@@ -10,6 +10,7 @@ import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
 import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
+import { plainContract } from './contract-plain.js'
 import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
 import { startContract } from './contract-starts.js'
@@ -51,6 +52,7 @@ export function storeContract(name: string, open: OpenStore): void {
   describe(`Store contract: ${name}`, () => {
     describe('start', () => startContract(on))
     describe('turn', () => turnContract(on))
+    describe('a turn that only adds entries', () => plainContract(on))
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))

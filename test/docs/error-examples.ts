@@ -12,6 +12,7 @@ import { migrate } from '../../src/store/migrate.js'
 import { sqlOf } from '../../src/store/sql.js'
 import { openStepTransaction } from '../../src/store/step-transaction.js'
 import * as testing from '../../src/testing/errors.js'
+import { simulate } from '../../src/testing/index.js'
 
 const schema = {
   '~standard': {
@@ -62,6 +63,12 @@ function lateWait() {
   const turn = { receive: async () => null }
   const context = { turn, around: {}, executing: 0, waits: new Map() }
   return waitFor(context as never, 'approval', { timeout: '24h' })
+}
+
+/** One step, and nothing that would tell its second execution from a new one. */
+function failingSimulation() {
+  const order = workflow('order', (wf) => wf.do('charge', () => 'charged'))
+  return simulate(order, { seeds: 0 })
 }
 
 const EXAMPLES: Record<ErrorCode, () => unknown> = {
@@ -140,12 +147,12 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     testing.stepUnsettled({ id: 'o-1', definition: 'order' }, 'call the bank', 2_000),
   STEP_NOT_REACHED: () => testing.stepNotReached('chrage', 'after', ['charge'], 'charge'),
   OUTCOME_CHANGED: () =>
-    testing.outcomeChanged(
-      'before commit 2 of 3 (step.completed "charge")',
-      "'charged once'",
-      "'charged twice'",
-      undefined,
-    ),
+    testing.outcomeChanged('before commit 2 of 3 (step.completed "charge")', {
+      expected: "'charged once'",
+      found: "'charged twice'",
+      cause: undefined,
+    }),
+  SIMULATION_FAILED: async () => (await failingSimulation()).orThrow(),
 }
 
 /** As people see it: what happened, and what to do next. */

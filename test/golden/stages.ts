@@ -225,7 +225,7 @@ export async function openStage(
           },
           watcher: {
             saw: () => {},
-            commit: async (_life, _about, work) => {
+            commit: async (_life, { work }) => {
               const answer = await work()
               await committed()
               return answer
@@ -242,6 +242,7 @@ export async function openStage(
               life.moves += 1
             }
           },
+          isAskedTwice: () => false,
           openStore: () => shelf.open(),
           closed: async () => {},
         },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { task, workflow } from '../../src/index.js'
-import { crashEverywhere, createTestEngine } from '../../src/testing/index.js'
+import { crashEverywhere, createTestEngine, simulate } from '../../src/testing/index.js'
 import { refusalOf } from '../support/world.js'
 import { quiet } from './kit.js'
 
@@ -156,4 +156,59 @@ test('only test engines are opened', async () => {
   ).toMatchObject({
     code: 'OPTION_INVALID',
   })
+})
+
+test('simulate: rows of transactions are there once, whatever dies', async () => {
+  const ship = workflow('ship', async (wf, id: string) => {
+    await wf.transaction('book', (tx) => tx.query('insert into bookings values ($1)', [id]))
+    await wf.transaction('book', (tx) => tx.query('insert into bookings values ($1)', [id]))
+    return 'shipped'
+  })
+  let seen: unknown
+  const count = 'select count(*)::int as n, count(ended)::int as ended from bookings'
+  const report = await simulate(ship, {
+    seeds: 8,
+    setup: (engine) =>
+      engine.transaction((tx) => tx.query('create table bookings (id text, ended int)')),
+    scenario: async (engine) => {
+      // The rows of the caller and the run are there together, too.
+      const { id } = await engine.transaction(async (tx) => {
+        await tx.query('insert into bookings values ($1, 1)', ['the caller'])
+        return engine.start(ship, 's-1', { transaction: tx, id: 's-1' })
+      })
+      await engine.settle()
+      const { rows } = await engine.transaction((tx) => tx.query(count))
+      seen = [await engine.handle(ship, id).result(), rows]
+      return seen
+    },
+  })
+  expect(report.text).toMatch(/^"ship" ended the same way/)
+  expect(report.crashPoints).toBeGreaterThan(3)
+  expect(seen).toEqual(['shipped', [{ n: 3, ended: 1 }]])
+})
+
+test('simulate: a transaction that its database refuses fails as it would elsewhere', async () => {
+  const twice = workflow('twice', async (wf) => {
+    const insert = 'insert into once values (1)'
+    await wf.transaction('first', (tx) => tx.query(insert))
+    return wf.transaction('second', (tx) => tx.query(insert))
+  })
+  const seen: unknown[] = []
+  await simulate(twice, {
+    seeds: 0,
+    crash: false,
+    setup: (engine) =>
+      engine.transaction((tx) =>
+        tx.query('create table once (n int unique deferrable initially deferred)'),
+      ),
+    scenario: async (engine) => {
+      const run = await engine.start(twice)
+      await engine.settle()
+      const { status, error } = await run.get()
+      const { rows } = await engine.transaction((tx) => tx.query('select n from once'))
+      seen.push([status, error?.message, rows])
+      return seen.at(-1)
+    },
+  })
+  expect(seen[0]).toEqual(['failed', expect.stringContaining('duplicate key'), [{ n: 1 }]])
 })

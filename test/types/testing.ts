@@ -1,7 +1,13 @@
 // The test kit: programs that must compile, and mistakes that must not. Never executed.
 
 import { type Step, task, typed, workflow } from 'perdure'
-import { crashEverywhere, createTestEngine, type TestEngine } from 'perdure/testing'
+import {
+  crashEverywhere,
+  createTestEngine,
+  effect,
+  simulate,
+  type TestEngine,
+} from 'perdure/testing'
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -54,11 +60,46 @@ export async function programs() {
     typeof everywhere,
     { readonly commits: number; readonly output: { id: string; paymentId: string } }
   >(true)
+  const bank = effect('bank', async (amount: number, key?: string) => ({ amount, key }))
+  same<
+    typeof bank,
+    (amount: number, key?: string) => Promise<{ amount: number; key: string | undefined }>
+  >(true)
+  const report = await simulate(order, {
+    input: { id: 'o-1' },
+    workflows: [charge],
+    seeds: 200,
+    crash: 'every-step',
+    faults: ['duplicates', 'delays', 'lost-answers', 'pauses'],
+    repeatable: ['pack'],
+    setup: (engine) => engine.stub(charge, ({ amount }) => ({ paymentId: `p-${amount}` })),
+    engine: { now: new Date() },
+  })
+  const seed: number | undefined = report.finding?.seed
+  await simulate(order, {
+    seeds: [seed ?? 1],
+    crash: false,
+    scenario: async (engine) => {
+      const run = await engine.start(order, { id: 'o-1' })
+      await run.signal('approval', { ok: true })
+      return run.result()
+    },
+  })
   const any: TestEngine = engine
   return { clock, charged, later, times, any }
 }
 
 export async function mistakes() {
+  // @ts-expect-error the input has another shape
+  await simulate(order, { input: { name: 'o-1' } })
+  // @ts-expect-error not a fault
+  await simulate(order, { faults: ['fire'] })
+  // @ts-expect-error not a kind of crash
+  await simulate(order, { crash: 'often' })
+  // @ts-expect-error the seed is that of the simulation
+  await simulate(order, { engine: { seed: 1 } })
+  // @ts-expect-error the key is made of the arguments
+  effect('bank', (amount: number) => amount, { key: (amount: string) => amount })
   const engine = await createTestEngine({ workflows: [order, charge] })
   // @ts-expect-error not a duration
   await engine.advance('2 dayz')
