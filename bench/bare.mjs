@@ -4,10 +4,17 @@
 
 import pg from 'pg'
 import { createEngine } from '../dist/index.js'
+import { PAYLOAD } from './user-code.mjs'
+import { after, latency, rates, warm } from './workloads.mjs'
 
 const CAP = 500
 const CONNECTIONS = 2
 const SCHEMA = 'bare'
+const PAYLOAD_JSON = JSON.stringify(PAYLOAD)
+
+export const settings = `No engine: starts and steps in batches of up to ${CAP}, ${CONNECTIONS} statements in flight; 1,000 runs open at a time. The raw statement is the same with full batches and nothing in between.`
+export const width = 1_000
+export const can = ['w1', 'w2', 'w3']
 
 const FUNCTIONS = `
 create function bare.step(w uuid, u uuid[], s int[], done boolean[], p text) returns int language plpgsql
@@ -38,78 +45,92 @@ const uid = () => {
   return `00000000-0000-7000-8000-${counter.toString(16).padStart(12, '0')}`
 }
 
-/** Steps per second of `runs` runs of `steps` steps each, `width` at a time. */
-export async function bareLoop(url, { runs, steps, width, payload }) {
+export async function open({ url, isRaw }) {
   const clients = await connect(url)
-  const steppers = []
-  const starters = []
-  let started = 0
-  let finished = 0
-  let inFlight = 0
-  let wake
-  const all = new Promise((resolve) => {
-    wake = resolve
-  })
-  const pump = () => {
-    while (inFlight < CONNECTIONS && (steppers.length > 0 || starters.length > 0)) {
-      const batch = steppers.length > 0 ? steppers.splice(0, CAP) : null
-      const fresh = batch ? null : starters.splice(0, CAP)
-      const client = clients[inFlight === 0 ? 0 : clients[0].busy ? 1 : 0]
-      client.busy = true
-      inFlight += 1
-      const call = batch
-        ? stepCall(client, batch, steps, payload)
-        : startCall(client, fresh, payload)
-      call.then(() => {
-        client.busy = false
-        inFlight -= 1
-        for (const run of batch ?? fresh) {
-          if (batch) run.seq += 1
-          if (run.seq <= steps) steppers.push(run)
-          else {
-            finished += 1
-            if (started < runs) begin()
-            if (finished === runs) wake()
-          }
-        }
-        setImmediate(pump)
-      })
-    }
+  const measure = isRaw ? raw : loop
+  return {
+    w1: (load) => warmed(measure, clients, { ...load, steps: 1 }),
+    w2: (load) => warmed(measure, clients, { ...load, steps: 10 }),
+    w3: (load) => latency(() => oneRun(clients[0]), load),
   }
-  const begin = () => {
-    started += 1
-    starters.push({ uid: uid(), seq: 1 })
-  }
-  const from = performance.now()
-  while (started < Math.min(width, runs)) begin()
-  pump()
-  await all
-  const seconds = (performance.now() - from) / 1000
-  await Promise.all(clients.map((client) => client.end()))
-  return { runsPerSecond: runs / seconds, stepsPerSecond: (runs * steps) / seconds }
 }
 
-/** The same statement with full batches and nothing in between: what the loop is measured against. */
-export async function rawStatement(url, { runs, steps, payload }) {
-  const clients = await connect(url)
-  const all = Array.from({ length: runs }, () => ({ uid: uid(), seq: 1 }))
-  const batches = []
-  for (let i = 0; i < runs; i += CAP) batches.push(all.slice(i, i + CAP))
+async function warmed(measure, clients, load) {
+  await measure(clients, { ...load, isOver: warm(load.warmSeconds) })
+  return measure(clients, { ...load, isOver: after(load.seconds) })
+}
+
+/** `width` runs of `steps` steps each at a time; what is ready when a connection is free goes out as one batch. */
+async function loop(clients, { steps, width, isOver }) {
   const from = performance.now()
-  await Promise.all(
-    clients.map(async (client, lane) => {
-      for (const batch of batches.filter((_, i) => i % CONNECTIONS === lane)) {
-        await startCall(client, batch, payload)
-        for (let s = 1; s <= steps; s += 1) {
-          await stepCall(client, batch, steps, payload)
-          for (const run of batch) run.seq += 1
-        }
+  const steppers = []
+  const starters = []
+  let open = 0
+  let runs = 0
+  const begin = () => {
+    open += 1
+    starters.push({ uid: uid(), seq: 1 })
+  }
+  const advance = (run) => {
+    if (run.seq <= steps) return steppers.push(run)
+    runs += 1
+    open -= 1
+    if (!isOver()) begin()
+  }
+  const idle = [...clients]
+  const { promise: ended, resolve: end } = deferred()
+  const send = async (client) => {
+    const isStep = steppers.length > 0
+    const batch = (isStep ? steppers : starters).splice(0, CAP)
+    await (isStep ? stepCall(client, batch, steps) : startCall(client, batch))
+    idle.push(client)
+    for (const run of batch) {
+      if (isStep) run.seq += 1
+      advance(run)
+    }
+    if (open === 0) end()
+    setImmediate(pump)
+  }
+  const pump = () => {
+    while (idle.length > 0 && steppers.length + starters.length > 0) void send(idle.pop())
+  }
+  while (open < width) begin()
+  pump()
+  await ended
+  return rates({ runs, steps, ms: performance.now() - from })
+}
+
+function deferred() {
+  let resolve
+  const promise = new Promise((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+/** The same statements with full batches and nothing in between: what the loop must come near. */
+async function raw(clients, { steps, isOver }) {
+  const from = performance.now()
+  let runs = 0
+  const lane = async (client) => {
+    while (!isOver()) {
+      const batch = Array.from({ length: CAP }, () => ({ uid: uid(), seq: 1 }))
+      await startCall(client, batch)
+      for (let i = 0; i < steps; i += 1) {
+        await stepCall(client, batch, steps)
+        for (const run of batch) run.seq += 1
       }
-    }),
-  )
-  const seconds = (performance.now() - from) / 1000
-  await Promise.all(clients.map((client) => client.end()))
-  return { runsPerSecond: runs / seconds, stepsPerSecond: (runs * steps) / seconds }
+      runs += CAP
+    }
+  }
+  await Promise.all(clients.map(lane))
+  return rates({ runs, steps, ms: performance.now() - from })
+}
+
+async function oneRun(client) {
+  const run = { uid: uid(), seq: 1 }
+  await startCall(client, [run])
+  await stepCall(client, [run], 1)
 }
 
 async function connect(url) {
@@ -118,7 +139,6 @@ async function connect(url) {
     () => new pg.Client({ connectionString: url }),
   )
   await Promise.all(clients.map((client) => client.connect()))
-  await clients[0].query(`drop schema if exists ${SCHEMA} cascade`)
   const engine = await createEngine({ database: url, schema: SCHEMA, worker: false })
   await engine.close()
   await clients[0].query(FUNCTIONS)
@@ -126,15 +146,15 @@ async function connect(url) {
 }
 
 const uids = (batch) => `{${batch.map((run) => run.uid).join(',')}}`
-const texts = (batch, payload) => batch.map(() => payload).join('\x1f')
+const texts = (batch) => batch.map(() => PAYLOAD_JSON).join('\x1f')
 
-function startCall(client, batch, payload) {
-  return client.query('select bare.start($1, $2, $3)', [WORKER, uids(batch), texts(batch, payload)])
+function startCall(client, batch) {
+  return client.query('select bare.start($1, $2, $3)', [WORKER, uids(batch), texts(batch)])
 }
 
-function stepCall(client, batch, steps, payload) {
+function stepCall(client, batch, steps) {
   const seqs = `{${batch.map((run) => run.seq).join(',')}}`
   const done = `{${batch.map((run) => (run.seq === steps ? 't' : 'f')).join(',')}}`
-  const params = [WORKER, uids(batch), seqs, done, texts(batch, payload)]
+  const params = [WORKER, uids(batch), seqs, done, texts(batch)]
   return client.query('select bare.step($1, $2, $3, $4, $5)', params)
 }

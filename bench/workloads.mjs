@@ -1,155 +1,156 @@
-// The workloads, through the public API only.
+// W1 to W6, the same lines for every system. A system is what an adapter's open() gives: start(kind, input) resolves
+// to a handle with result() and, for a waiter, signal(payload). The kinds:
+//
+//   chain    { steps, payload }: that many steps, one after the other, each gives the payload
+//   sleeper  { key }: a sleep of NAP_MS, then a step that gives the milliseconds it is late
+//   waiter   a step, then waits for a signal and gives its payload
 
-import { createEngine, workflow } from '../dist/index.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { counts, marks, PAYLOAD } from './user-code.mjs'
 
-export const PAYLOAD = { text: 'x'.repeat(180) }
+const LATENCY_WARM = 20
+const WARM_WIDTH = 100
+const STRETCH = 200
 
-const chain = workflow('chain', async (wf, input) => {
-  let last = null
-  for (let i = 0; i < input.steps; i += 1) last = await wf.do('step', () => PAYLOAD)
-  return last
-})
-const sleeper = workflow('sleeper', async (wf, input) => {
-  await wf.sleepUntil('nap', new Date(input.at))
-  return await wf.do('woke', () => Date.now() - input.at)
-})
-const waiter = workflow('waiter', async (wf) => wf.waitFor('go'))
+export const workloads = {
+  w1: (system, load) => throughput(system, { ...load, steps: 1 }),
+  w2: (system, load) => throughput(system, { ...load, steps: 10 }),
+  w3: idleLatency,
+  w4: sleepers,
+  w5: signals,
+  w6: longRun,
+}
 
-const all = [chain, sleeper, waiter]
+/** Starts for `seconds` with `width` runs open at a time, then lets all of them end. */
+async function throughput(system, { steps, width, seconds, warmSeconds }) {
+  await chains(system, { steps, width: Math.min(width, WARM_WIDTH), isOver: warm(warmSeconds) })
+  return chains(system, { steps, width, isOver: after(seconds) })
+}
 
-export async function withEngine(url, worker, use) {
-  const engine = await createEngine({
-    database: url,
-    schema: `bench_${Date.now().toString(36)}`,
-    workflows: all,
-    worker,
-  })
-  try {
-    return await use(engine)
-  } finally {
-    await engine.close()
+export async function chains(system, { steps, width, isOver }) {
+  let runs = 0
+  const from = performance.now()
+  const lane = async () => {
+    while (!isOver()) {
+      const run = await system.start('chain', { steps, payload: PAYLOAD })
+      await run.result()
+      runs += 1
+    }
+  }
+  await Promise.all(Array.from({ length: width }, lane))
+  return rates({ runs, steps, ms: performance.now() - from })
+}
+
+export function after(seconds) {
+  const until = performance.now() + seconds * 1000
+  return () => performance.now() >= until
+}
+
+/** By the time the process has worked: on a busy machine seconds go by and nothing has become warm. */
+export function warm(seconds) {
+  const before = process.cpuUsage()
+  const isLate = after(seconds * 4)
+  return () => {
+    const { user, system } = process.cpuUsage(before)
+    return user + system >= seconds * 1e6 || isLate()
   }
 }
 
-/** `runs` runs of `steps` steps, `width` open at a time: runs and steps per second, start to result. */
-export function throughput(url, { runs, steps, width }) {
-  return withEngine(url, { concurrency: width }, async (engine) => {
-    let next = 0
-    const lane = async () => {
-      while (next < runs) {
-        next += 1
-        const run = await engine.start(chain, { steps, input: PAYLOAD })
-        await run.result()
-      }
-    }
-    const from = performance.now()
-    await Promise.all(Array.from({ length: width }, lane))
-    const seconds = (performance.now() - from) / 1000
-    return { runsPerSecond: runs / seconds, stepsPerSecond: (runs * steps) / seconds }
-  })
+/** Of the unit the workload counts: workflows of one step, or steps. */
+export function rates({ runs, steps, ms }) {
+  return { perSecond: (runs * steps * 1000) / ms, runs }
 }
 
-/** One run at a time on an idle engine: milliseconds from start() to result(). */
-export function idleLatency(url, { runs }) {
-  return withEngine(url, true, async (engine) => {
-    const times = []
-    for (let i = 0; i < runs + 20; i += 1) {
-      const from = performance.now()
-      const run = await engine.start(chain, { steps: 1 })
+/** One run at a time on an idle system: milliseconds from start to result. */
+async function idleLatency(system, { runs, seconds }) {
+  return latency(
+    async () => {
+      const run = await system.start('chain', { steps: 1, payload: PAYLOAD })
       await run.result()
-      if (i >= 20) times.push(performance.now() - from)
-    }
-    return spread(times)
-  })
+    },
+    { runs, seconds },
+  )
 }
 
-/** Sleepers that are due within one second: milliseconds too late, measured inside the run. */
-export function sleepers(url, { runs, afterMs }) {
-  return withEngine(url, { concurrency: 500 }, async (engine) => {
-    const at = Date.now() + afterMs
-    const handles = await Promise.all(
-      Array.from({ length: runs }, (_, i) =>
-        engine.start(sleeper, { at: at + Math.round((i * 1000) / runs) }),
-      ),
-    )
-    return spread(await Promise.all(handles.map((run) => run.result())))
-  })
-}
-
-/** Runs that wait for a signal: all are signalled, completions per second; and the memory each took while it waited. */
-export function signals(url, { runs }) {
-  return withEngine(url, { concurrency: 500 }, async (engine) => {
-    global.gc?.()
-    const before = process.memoryUsage().heapUsed
-    const handles = await Promise.all(Array.from({ length: runs }, () => engine.start(waiter)))
-    await until(async () => (await engine.list({ status: 'running', limit: 1 })).items.length === 0)
-    global.gc?.()
-    const bytesPerRun = (process.memoryUsage().heapUsed - before) / runs
+export async function latency(once, { runs, seconds }) {
+  const times = []
+  const until = performance.now() + seconds * 1000
+  for (let i = 0; i < runs + LATENCY_WARM; i += 1) {
     const from = performance.now()
-    await Promise.all(
-      handles.map(async (run) => {
-        await run.signal('go', PAYLOAD)
-        await run.result()
-      }),
-    )
-    const seconds = (performance.now() - from) / 1000
-    return { perSecond: runs / seconds, bytesPerRun }
-  })
+    await once()
+    if (i >= LATENCY_WARM || performance.now() > until) times.push(performance.now() - from)
+    if (performance.now() > until) break
+  }
+  return spread(times)
 }
 
-/** One long run: microseconds per step around step 10 and around the last, and what a cold resume costs. */
-export function longRun(url, { steps }) {
-  const marks = []
-  const long = workflow('long', async (wf) => {
-    for (let i = 0; i < steps; i += 1) {
-      await wf.do('step', () => {
-        marks.push(performance.now())
-        return PAYLOAD
-      })
+/** Starts are spread over one second; how late each wakes is measured inside the run. */
+async function sleepers(system, { runs }) {
+  const nap = async (i) => {
+    await sleep(Math.max(0, (i * 1000) / runs))
+    const run = await system.start('sleeper', { key: i })
+    return run.result()
+  }
+  await nap(-1) // once unmeasured
+  return spread(await Promise.all(Array.from({ length: runs }, (_, i) => nap(i))))
+}
+
+/** All runs wait, then all are signalled at once: completions per second. */
+async function signals(system, { runs }) {
+  const handles = await inLanes(100, runs, () => system.start('waiter', null))
+  await until(() => counts.waiting >= runs)
+  await sleep(1_000) // what follows the last step before the wait
+  const from = performance.now()
+  await Promise.all(
+    handles.map(async (run) => {
+      await run.signal(PAYLOAD)
+      await run.result()
+    }),
+  )
+  return { perSecond: (runs * 1000) / (performance.now() - from) }
+}
+
+/** One run of many steps: milliseconds per step over all of them. The first 100 steps of a short one warm it. */
+async function longRun(system, { steps }) {
+  const warm = await system.start('chain', { steps: 100, payload: PAYLOAD })
+  await warm.result()
+  marks.keep = true
+  const run = await system.start('chain', { steps, payload: PAYLOAD })
+  await run.result()
+  return { msPerStep: (marks.at.at(-1) - marks.at[0]) / (steps - 1) }
+}
+
+/** The median step of the 200 that follow step `from`: the disk has its moods. */
+export function stepMs(at, from) {
+  const steps = at.slice(from, from + STRETCH + 1)
+  return median(steps.slice(1).map((time, i) => time - steps[i]))
+}
+
+export async function inLanes(width, total, once) {
+  const results = []
+  let next = 0
+  const lane = async () => {
+    while (next < total) {
+      next += 1
+      results.push(await once())
     }
-    await wf.waitFor('go')
-    return steps
-  })
-  return withSchema(url, async (open) => {
-    const engine = await open([long])
-    // Once unmeasured: a process that is still warming up would make its first steps look dear.
-    const warm = await engine.start(long)
-    await until(async () => (await warm.status()) === 'waiting')
-    marks.length = 0
-    const run = await engine.start(long)
-    await until(async () => (await run.status()) === 'waiting')
-    // The median step of each stretch: the disk has its moods.
-    const steps200 = (from) =>
-      median(marks.slice(from + 1, from + 201).map((at, i) => at - marks[from + i]))
-    const early = steps200(10)
-    const late = steps200(steps - 201)
-    await engine.close()
-    const again = await open([long])
-    const from = performance.now()
-    await again.signal(run.id, 'go')
-    await again.handle(long, run.id).result()
-    const coldMs = performance.now() - from
-    await again.close()
-    return { earlyMs: early, lateMs: late, ratio: late / early, coldMs }
-  })
+  }
+  await Promise.all(Array.from({ length: width }, lane))
+  return results
 }
 
-async function withSchema(url, use) {
-  const schema = `bench_${Date.now().toString(36)}`
-  return use((workflows) => createEngine({ database: url, schema, workflows }))
-}
-
-async function until(met) {
-  while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 20))
+export async function until(met) {
+  while (!(await met())) await sleep(20)
 }
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
 function spread(values) {
   const sorted = [...values].sort((a, b) => a - b)
-  const at = (q) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]
-  return { p50: at(0.5), p99: at(0.99), max: at(1) }
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  return { p50: at(0.5), p99: at(0.99) }
 }

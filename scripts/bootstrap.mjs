@@ -70,27 +70,28 @@ function isHeld() {
   }
 }
 
-async function install() {
-  if (isInstalled()) return
-  const modules = join(ROOT, 'node_modules')
+/** The packages of a folder that has a lock of its own; `options` are npm's. */
+export async function install(folder = ROOT, options = []) {
+  if (isInstalled(folder)) return
+  const modules = join(folder, 'node_modules')
   if (lstatSync(modules, { throwIfNoEntry: false })?.isSymbolicLink()) {
     throw new Error(
       'node_modules is a link and does not fit package-lock.json: run npm ci where it points',
     )
   }
-  const fold = 'installing packages'
-  if ((await run('npm', ['ci'], { fold })).code === 0) return
+  const how = { fold: 'installing packages', cwd: folder }
+  if ((await run('npm', ['ci', ...options], how)).code === 0) return
   // npm ci refuses a lock that lacks packages of other platforms, as one made behind a partial mirror does.
-  const { code, output } = await run('npm', ['install', '--no-save'], { fold })
+  const { code, output } = await run('npm', ['install', '--no-save', ...options], how)
   if (code !== 0) throw new Error(`npm install failed:\n${output.slice(-4000)}`)
 }
 
 /** By version and not by time: a checkout gives every file a new time. Optional packages may be missing. */
-function isInstalled() {
-  const installed = join(ROOT, 'node_modules/.package-lock.json')
+function isInstalled(folder) {
+  const installed = join(folder, 'node_modules/.package-lock.json')
   if (!existsSync(installed)) return false
   const have = JSON.parse(readFileSync(installed, 'utf8')).packages
-  const want = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+  const want = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages
   return Object.entries(want).every(([path, { version, optional }]) =>
     path === '' || !path.includes('node_modules') || (optional && !have[path])
       ? true
@@ -130,10 +131,10 @@ function filesBelow(path) {
   return readdirSync(join(ROOT, path)).flatMap((name) => filesBelow(`${path}/${name}`))
 }
 
-/** Runs a command in the root. With `fold` its output becomes one line that moves, and is given back. */
-export function run(command, args, { fold, env = {}, stdio = 'inherit' } = {}) {
+/** Runs a command, in the root. With `fold` its output becomes one line that moves, and is given back. */
+export function run(command, args, { fold, cwd = ROOT, env = {}, stdio = 'inherit' } = {}) {
   const child = spawn(command, args, {
-    cwd: ROOT,
+    cwd,
     env: { ...process.env, ...env },
     stdio: fold ? ['ignore', 'pipe', 'pipe'] : stdio,
   })

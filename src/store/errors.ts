@@ -15,7 +15,12 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 export function isLostRace(error: unknown): boolean {
-  return error instanceof DriverError && AGAIN.has(error.sqlState)
+  return error instanceof DriverError && (AGAIN.has(error.sqlState) || isCopy(error))
+}
+
+/** A turn that was sent again has met its original, which was not committed when the fence was read (0002, C7). */
+function isCopy({ sqlState, message }: DriverError): boolean {
+  return sqlState === '23505' && message.includes('journal_pkey')
 }
 
 /**
@@ -40,11 +45,11 @@ export async function withRetries<T>(
 /** Only a refused value is the batch's own; all else says nothing about it, so it is sent again. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof DriverError)) return error
+  if (error.connection || isLostRace(error)) {
+    return new StoreUnavailable(error.message, { cause: error })
+  }
   if (REFUSED.test(error.sqlState)) {
     return new StoreRefused(error.message, error.sqlState, { cause: error })
-  }
-  if (error.connection || AGAIN.has(error.sqlState)) {
-    return new StoreUnavailable(error.message, { cause: error })
   }
   return error
 }

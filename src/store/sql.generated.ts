@@ -218,7 +218,8 @@ create view @schema@.shown_v1 as
 --     only read, and holds because nobody frees a run of this worker without its row in \`workers\`, which is locked here
 --     until the end. So the seq of an owned run may lag behind its journal, and who frees it sets it right (free_v1).
 --     Therefore the fence looks at the last entry; and at the seq of the row too, which an update that waited for another
---     reads anew. What a plain turn finds in its way goes through the update like the others.
+--     reads anew. What a plain turn finds in its way goes through the update like the others. A copy that meets its original
+--     before that is committed breaks the journal's key: the call is made again (src/store/errors.ts).
 create function @schema@.commit_v1(
   by_id uuid, by_build text, by_names text, by_versions text, resent boolean, feed_asked boolean, feed_into bigint,
   in_xact text, mailbox_max int, suspect_from int,
@@ -248,7 +249,6 @@ declare
   applied_count int := 0;
   just int[];           -- the turns applied in this phase
   touched int[];        -- those of them that changed the row of their run
-  entry_count int;
   is_whole boolean;     -- all turns were applied in this phase: no need to look each entry's turn up
   turn_answers text;
   spans text;           -- what was appended, for the feed
@@ -372,12 +372,7 @@ begin
         select t_uid[e.turn], t_seq[e.turn] + e.no, t_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
           from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
-          where is_whole or applied[e.turn] = phase
-        on conflict do nothing;
-      get diagnostics entry_count = row_count;
-      if entry_count < (select count(*) from unnest(e_turn) e (turn) where is_whole or applied[e.turn] = phase) then
-        raise exception 'an earlier sending is still under way' using errcode = '40001';
-      end if;
+          where is_whole or applied[e.turn] = phase;
       if t_state <> '' then
         insert into states (uid, state)
           select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)

@@ -7,27 +7,35 @@ interface Locked {
   readonly engines?: { readonly node?: string }
 }
 const NODE_MIN = '20.19.0'
-const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> }
+const LOCKS = ['package-lock.json', 'bench/package-lock.json']
 
-test('package-lock.json names no registry', () => {
-  const found = Object.entries(packages)
+test.each(LOCKS)('%s names no registry', (lock) => {
+  const found = packagesOf(lock)
     .filter(([, { resolved }]) => resolved?.includes('://'))
     .map(
       ([path]) =>
-        `package-lock.json: ${path} has an address → npm install with the .npmrc of this repository`,
+        `${lock}: ${path} has an address → npm install with the .npmrc of this repository`,
     )
   expect(found).toEqual([])
 })
 
-test(`every dependency accepts Node ${NODE_MIN}`, () => {
-  const found = Object.entries(packages)
+test.each(LOCKS)(`every dependency in %s accepts Node ${NODE_MIN}`, (lock) => {
+  const found = packagesOf(lock)
     .filter(([, { engines }]) => engines?.node && !accepts(engines.node, NODE_MIN))
     .map(
       ([path, { engines }]) =>
-        `package-lock.json: ${path} wants Node ${engines?.node} → pin an older version`,
+        `${lock}: ${path} wants Node ${engines?.node} → pin an older version`,
     )
   expect(found).toEqual([])
 })
+
+test('the two .npmrc say the same', () => {
+  expect(read('bench/.npmrc')).toBe(read('.npmrc'))
+})
+
+function packagesOf(lock: string): [string, Locked][] {
+  return Object.entries((JSON.parse(read(lock)) as { packages: Record<string, Locked> }).packages)
+}
 
 test.each([
   ['>=18', true],

@@ -3,7 +3,10 @@ import { filesBelow, read, sourcesBelow } from './repository.js'
 import * as rules from './rules.js'
 
 const src = sourcesBelow('src')
-const scripts = filesBelow('scripts', '.mjs').map((path) => ({ path, text: read(path) }))
+const scripts = [...filesBelow('scripts', '.mjs'), ...filesBelow('bench', '.mjs')].map((path) => ({
+  path,
+  text: read(path),
+}))
 const all = [...src, ...sourcesBelow('test'), ...scripts]
 
 test('every folder of src imports only what its layer may', () => {

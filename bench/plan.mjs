@@ -1,0 +1,170 @@
+// What is measured, with which sizes, and the goals. Data only: scripts/bench.mjs executes it, report.mjs judges it.
+
+export const ROUNDS = 3
+const MANY = 100_000
+
+/**
+ * Quick is smaller, lets the peers have fewer runs open at a time, and leaves out what needs 100,000 runs.
+ * @param {{ quick: boolean }} options
+ */
+export function plan({ quick }) {
+  const rate = quick
+    ? { seconds: 1.5, warmSeconds: 1, peerWidthMax: 300 }
+    : { seconds: 4, warmSeconds: 2 }
+  const queue = quick ? { seconds: 2, warmSeconds: 1 } : { seconds: 5, warmSeconds: 2 }
+  const all = [
+    { id: 'w1', systems: 'all', options: rate },
+    { id: 'w2', systems: 'all', options: rate },
+    { id: 'w3', systems: 'all', options: { runs: 300, seconds: quick ? 3 : 8 } },
+    { id: 'w4', systems: 'all', options: { runs: 2_000 } },
+    { id: 'w5', systems: 'all', options: { runs: 1_000 } },
+    { id: 'w6', systems: 'all', options: { steps: 1_000 } },
+    { id: 'long', of: 'w6', systems: 'own', options: { steps: 10_000 } },
+    { id: 'memory10k', of: 'w7', workload: 'memory', systems: 'own', options: { runs: 10_000 } },
+    { id: 'memory100k', of: 'w7', workload: 'memory', systems: 'own', options: { runs: MANY } },
+    {
+      id: 'queue1',
+      of: 'w8',
+      workload: 'queue',
+      systems: 'own',
+      options: { ...queue, workers: 1, pending: 1_000 },
+    },
+    {
+      id: 'queue2',
+      of: 'w8',
+      workload: 'queue',
+      systems: 'own',
+      options: { ...queue, workers: 2, pending: 1_000 },
+    },
+    {
+      id: 'queueDeep',
+      of: 'w8',
+      workload: 'queue',
+      systems: 'own',
+      options: { ...queue, workers: 2, pending: MANY },
+    },
+    {
+      id: 'statements',
+      systems: 'sql',
+      options: { seconds: quick ? 1 : 2, peerWidthMax: rate.peerWidthMax },
+    },
+  ]
+  return quick
+    ? all.filter(({ options }) => options.runs !== MANY && options.pending !== MANY)
+    : all
+}
+
+/** The first field is the one that is compared; a rate is better if higher, a time if lower. */
+export const WORKLOADS = {
+  w1: {
+    text: 'workflows of one step, from start to result, per second',
+    fields: ['perSecond'],
+    unit: '/s',
+  },
+  w2: {
+    text: 'steps of 10-step workflows, one after the other, per second',
+    fields: ['perSecond'],
+    unit: '/s',
+  },
+  w3: {
+    text: 'one 1-step workflow at a time on an idle system, start to result',
+    fields: ['p50', 'p99'],
+    unit: 'ms',
+  },
+  w4: {
+    text: '2,000 runs, started within a second, that sleep 2 s: how late they wake',
+    fields: ['p50', 'p99'],
+    unit: 'ms',
+  },
+  w5: {
+    text: '1,000 waiting runs, all signalled at once: completions per second',
+    fields: ['perSecond'],
+    unit: '/s',
+  },
+  w6: {
+    text: 'one run of 1,000 steps, one after the other: time per step',
+    fields: ['msPerStep'],
+    unit: 'ms',
+  },
+}
+
+const of = (measure, field, system = 'perdure') => ({ measure, field, system })
+const versus = (measure, field, system, bound) => ({
+  workload: measure.toUpperCase(),
+  value: of(measure, field),
+  to: of(measure, field, system),
+  ...bound,
+})
+const embedded = (measure, field, bound) => ({
+  workload: 'W9',
+  text: `${measure.toUpperCase()} on the embedded database`,
+  value: of(measure, field, 'embedded'),
+  to: of(measure, field, 'dbos'),
+  ...bound,
+})
+
+/**
+ * `value` (divided by `to`, if there is one) must be at least or at most so much; without a bound it is only said.
+ * `why` explains, in a sentence, why a goal is missed for the time being.
+ */
+export const GOALS = [
+  versus('w1', 'perSecond', 'dbos', { atLeast: 30 }),
+  versus('w1', 'perSecond', 'restate', { atLeast: 12 }),
+  versus('w1', 'perSecond', 'bare', { atLeast: 0.5 }),
+  versus('w2', 'perSecond', 'dbos', { atLeast: 30 }),
+  versus('w2', 'perSecond', 'restate', { atLeast: 6 }),
+  versus('w2', 'perSecond', 'bare', { atLeast: 0.5 }),
+  versus('w3', 'p50', 'dbos', { atMost: 1 }),
+  versus('w3', 'p50', 'restate', { atMost: 1 }),
+  versus('w3', 'p50', 'openworkflow', { atMost: 1 }),
+  versus('w3', 'p50', 'bare', { atMost: 1.5 }),
+  versus('w3', 'p50', 'bullmq', {}),
+  { workload: 'W4', text: 'lateness p99', unit: 'ms', value: of('w4', 'p99'), atMost: 30 },
+  versus('w5', 'perSecond', 'restate', { atLeast: 8 }),
+  versus('w6', 'msPerStep', 'dbos', { atMost: 1 / 3 }),
+  {
+    workload: 'W6',
+    text: 'last steps of 10,000 to first',
+    value: of('long', 'hotRatio'),
+    atMost: 1.2,
+  },
+  {
+    workload: 'W6',
+    text: 'steps behind a cold resume to first',
+    value: of('long', 'coldRatio'),
+    atMost: 1.2,
+  },
+  {
+    workload: 'W7',
+    text: 'process memory of a waiting run, 10,000 of them',
+    unit: 'B',
+    value: of('memory10k', 'rss'),
+    atMost: 1024,
+  },
+  {
+    workload: 'W7',
+    text: 'process memory of a waiting run, 100,000 of them',
+    unit: 'B',
+    value: of('memory100k', 'rss'),
+    atMost: 1024,
+  },
+  {
+    workload: 'W8',
+    text: '100,000 pending to 1,000 pending',
+    value: of('queueDeep', 'perSecond'),
+    to: of('queue2', 'perSecond'),
+    atLeast: 0.7,
+  },
+  embedded('w1', 'perSecond', { atLeast: 1 }),
+  embedded('w2', 'perSecond', { atLeast: 1 }),
+  embedded('w3', 'p50', { atMost: 1 }),
+  embedded('w4', 'p99', { atMost: 1 }),
+  embedded('w5', 'perSecond', { atLeast: 1 }),
+  embedded('w6', 'msPerStep', { atMost: 1 }),
+  {
+    workload: 'W2',
+    text: 'statements per step under load',
+    value: of('statements', 'perStep'),
+    atMost: 1,
+  },
+]

@@ -1,0 +1,248 @@
+// From figures to text: medians, ratios, goals, tables, and the page docs/benchmarks.md. Pure, so that it is tested.
+// Figures are lists, one value per round: figures[measure][system][field].
+
+import { GOALS, plan, WORKLOADS } from './plan.mjs'
+import { SYSTEMS } from './systems.mjs'
+import { median } from './workloads.mjs'
+
+const LOAD = plan({ quick: false })[0].options
+
+/** @returns {{ goal: object, ratio: number | null, isMet: boolean | null, missedBy: number }} */
+export function judge(goal, figures) {
+  const value = middle(goal.value, figures)
+  const base = goal.to ? middle(goal.to, figures) : 1
+  if (value === null || base === null) return { goal, ratio: null, isMet: null, missedBy: 0 }
+  const ratio = value / base
+  if (goal.atLeast !== undefined) {
+    return { goal, ratio, isMet: ratio >= goal.atLeast, missedBy: 1 - ratio / goal.atLeast }
+  }
+  if (goal.atMost !== undefined) {
+    return { goal, ratio, isMet: ratio <= goal.atMost, missedBy: ratio / goal.atMost - 1 }
+  }
+  return { goal, ratio, isMet: null, missedBy: 0 }
+}
+
+function middle({ measure, system, field }, figures) {
+  const values = figures[measure]?.[system]?.[field]
+  return values?.length ? median(values) : null
+}
+
+/** Of what was measured. */
+function judged(figures) {
+  return GOALS.filter(({ value }) => middle(value, figures) !== null).map((goal) =>
+    judge(goal, figures),
+  )
+}
+
+export function goalTable(figures) {
+  const rows = judged(figures).map(({ goal, ratio, isMet, missedBy }) => [
+    goal.workload,
+    wanted(goal),
+    reached(goal, ratio),
+    verdict(isMet, missedBy, ratio),
+  ])
+  return table(['', 'goal', 'reached', ''], rows)
+}
+
+/** Why goals are missed, as far as plan.mjs knows it. */
+export function reasons(figures) {
+  return judged(figures)
+    .filter(({ goal, isMet }) => isMet === false && goal.why)
+    .map(({ goal }) => `\n- ${goal.workload}, ${wanted(goal)}: ${goal.why}`)
+    .join('')
+}
+
+function wanted({ text, to, atLeast, atMost, unit, value }) {
+  const sign = atLeast !== undefined ? '≥' : atMost !== undefined ? '≤' : ''
+  const bound = atLeast ?? atMost
+  const what = text ?? named(value)
+  if (!to) return `${what} ${sign} ${bound}${unit ? ` ${unit}` : ''}`
+  const other = to.measure === value.measure ? SYSTEMS[to.system].title : ''
+  return `${what}${bound === undefined ? ', to' : ` ${sign} ${Number.isInteger(bound) ? bound : figure(bound)} ×`} ${other}`.trim()
+}
+
+const named = ({ field }) =>
+  ({ perSecond: 'rate', p50: 'p50', p99: 'p99', msPerStep: 'time per step' })[field]
+
+function reached({ to, unit }, ratio) {
+  if (ratio === null) return '–'
+  return `${figure(ratio)}${to ? ' ×' : unit ? ` ${unit}` : ''}`
+}
+
+function verdict(isMet, missedBy, ratio) {
+  if (ratio === null) return 'not measured'
+  if (isMet === null) return 'no goal'
+  return isMet ? 'met' : `missed by ${figure(missedBy * 100)} %`
+}
+
+/** One row per system, one column per workload: median and spread; below it Perdure's advantage. */
+export function systemTable(figures) {
+  const ids = Object.keys(WORKLOADS).filter((id) => figures[id])
+  const present = Object.keys(SYSTEMS).filter((name) => ids.some((id) => figures[id][name]))
+  const head = ['', ...ids.map((id) => `${id.toUpperCase()} ${heading(WORKLOADS[id])}`)]
+  const rows = present.map((name) => [
+    SYSTEMS[name].title,
+    ...ids.map((id) => cell(figures[id][name], WORKLOADS[id].fields)),
+  ])
+  return table(head, rows)
+}
+
+export function ratioTable(figures) {
+  const ids = Object.keys(WORKLOADS).filter((id) => figures[id]?.perdure)
+  const others = Object.keys(SYSTEMS).filter(
+    (name) => name !== 'perdure' && ids.some((id) => figures[id][name]),
+  )
+  const head = ['Perdure against', ...ids.map((id) => id.toUpperCase())]
+  const rows = others.map((name) => [
+    SYSTEMS[name].title,
+    ...ids.map((id) => advantage(id, name, figures)),
+  ])
+  return table(head, rows)
+}
+
+/** How many times better: of times the other way round than of rates. */
+function advantage(id, name, figures) {
+  const [field] = WORKLOADS[id].fields
+  const own = middle({ measure: id, system: 'perdure', field }, figures)
+  const other = middle({ measure: id, system: name, field }, figures)
+  if (own === null || other === null) return '–'
+  return `${figure(WORKLOADS[id].unit === '/s' ? own / other : other / own)} ×`
+}
+
+const heading = ({ fields, unit }) => (fields.length === 1 ? unit : `${fields.join(' / ')} ${unit}`)
+
+function cell(values, fields) {
+  return values ? fields.map((field) => withSpread(values[field])).join(' / ') : '–'
+}
+
+export function withSpread(values) {
+  const middleOf = figure(median(values))
+  if (values.length === 1) return middleOf
+  return `${middleOf} [${figure(Math.min(...values))}–${figure(Math.max(...values))}]`
+}
+
+const OWN = [
+  ['W6', 'one run of 10,000 steps: ms per step', 'long', 'msPerStep'],
+  ['W6', 'steps around the last of 10,000 to steps around the 10th', 'long', 'hotRatio'],
+  ['W6', 'cold: ms until another engine has read the journal and goes on', 'long', 'coldMs'],
+  ['W6', 'steps behind the cold resume to steps around the 10th', 'long', 'coldRatio'],
+  ['W7', 'process memory (RSS) of a waiting run, 10,000 of them: B', 'memory10k', 'rss'],
+  ['W7', 'of that in use by JavaScript: B', 'memory10k', 'heap'],
+  ['W7', 'process memory (RSS) of a waiting run, 100,000 of them: B', 'memory100k', 'rss'],
+  ['W7', 'of that in use by JavaScript: B', 'memory100k', 'heap'],
+  ['W8', 'queue-based steps/s, 1,000 pending, 1 worker process', 'queue1', 'perSecond'],
+  ['W8', 'queue-based steps/s, 1,000 pending, 2 worker processes', 'queue2', 'perSecond'],
+  ['W8', 'queue-based steps/s, 100,000 pending, 2 worker processes', 'queueDeep', 'perSecond'],
+  ['W8', 'share of the busier of the two', 'queueDeep', 'busiest'],
+]
+
+export function ownTable(figures) {
+  const rows = OWN.flatMap(([id, text, measure, field]) => {
+    const values = figures[measure]?.perdure?.[field]
+    return values ? [[id, text, withSpread(values)]] : []
+  })
+  return rows.length ? table(['', 'Perdure', ''], rows) : ''
+}
+
+const COUNTED = ['perRun', 'nestedPerRun', 'walPerRun', 'perStep', 'nestedPerStep', 'walPerStep']
+
+export function statementTable(figures) {
+  if (!figures.statements) return ''
+  const rows = Object.entries(figures.statements).map(([name, values]) => [
+    SYSTEMS[name].title,
+    ...COUNTED.map((field) => figure(median(values[field]))),
+  ])
+  const head = [
+    '',
+    'statements per 1-step workflow',
+    'inside functions',
+    'WAL bytes',
+    'statements per step of 10',
+    'inside functions',
+    'WAL bytes',
+  ]
+  return table(head, rows)
+}
+
+/** In the form that the formatter of the repository leaves alone: padded columns. */
+export function table(head, rows) {
+  const all = [head, ...rows]
+  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i].length)))
+  const line = (row) => `| ${row.map((text, i) => text.padEnd(widths[i])).join(' | ')} |`
+  return [
+    line(head),
+    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
+    ...rows.map(line),
+  ].join('\n')
+}
+
+/** Three digits that matter; no more are true. */
+export function figure(value) {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
+  if (Math.abs(value) >= 10) return value.toFixed(1)
+  if (Math.abs(value) >= 0.1 || value === 0) return value.toFixed(2)
+  return value.toPrecision(2)
+}
+
+/** Others were at work: even ratios are doubtful then. */
+export function warning({ load, cores }) {
+  if (load < cores / 2) return ''
+  return `\n**The machine was busy with other work when this began (load ${figure(load)} on ${cores} cores): do not trust these figures.**\n`
+}
+
+/** The page, from what a full run recorded. */
+export function page(recorded) {
+  const { date, machine, versions, settings, minutes, rounds, absent, figures } = recorded
+  return `# Benchmarks
+
+Written by \`npm run bench\` on ${date}, in ${minutes} minutes; not by hand. Absolute figures belong to the machine; the ratios
+are what it is for. ${rounds === 1 ? 'There was one round' : `A figure is the median of ${rounds} rounds, with the lowest and the highest`}. In each round every
+system has its turn, in a process of its own, on an empty database, warm.
+${warning(recorded)}
+- Machine: ${machine}
+- Versions: ${versions.join(', ')}
+- PostgreSQL: \`fsync\` and \`synchronous_commit\` on, \`shared_buffers\` 128 MB, everything else as it comes; one server for all
+${absent.map((line) => `- Not available: ${line}\n`).join('')}
+## Goals
+
+${goalTable(figures)}
+${reasons(figures)}
+## Side by side
+
+${systemTable(figures)}
+
+${ratioTable(figures)}
+
+The bare loop is a bound and not an engine: the same tables, the same fenced statements in batches, and nothing around them: no
+leases, no recovery, no retries, no user code. The raw statement is the same again with batches that are always full.
+BullMQ keeps its jobs in the memory of Redis and graphile-worker has no steps: they are here as what a queue costs.
+
+## Perdure alone
+
+${ownTable(figures)}
+
+## What the database is asked
+
+${statementTable(figures)}
+
+Counted by \`pg_stat_statements\` under the load of W1 and W2, on a server of its own, because counting costs time. A statement
+is what a client sends, \`BEGIN\` and \`COMMIT\` included; those that run inside functions of the database are counted apart.
+
+## The workloads
+
+${Object.entries(WORKLOADS)
+  .map(([id, { text }]) => `- **${id.toUpperCase()}** ${text}`)
+  .join('\n')}
+- **W7** runs that wait for a signal: growth of the process that brought them there, after garbage collection
+- **W8** one process starts runs and keeps so many unfinished, others with 200 places each take them; each run is one queue-based step
+- **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
+
+In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within
+the time that counts. Every input, every result of a step and every signal is 180 bytes of JSON. The code is in
+\`bench/workloads.mjs\`, the same lines for every system; \`bench/peers\` has one adapter for each.
+
+${Object.entries(settings)
+  .map(([name, text]) => `- **${SYSTEMS[name].title}**: ${text}`)
+  .join('\n')}
+`
+}
