@@ -101,10 +101,13 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     this.startedAt = deps.clock.monotonic()
   }
 
+  /** For people. */
+  get shown(): string {
+    return `"${shownName(this.ask.name, this.ask.occurrence)}" of run ${this.run.id}`
+  }
+
   start(): void {
-    const { timeoutMs } = this.ask.order
-    if (timeoutMs !== null)
-      this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
+    this.limitTime()
     let executed: Promise<Effect>
     try {
       executed = this.execute()
@@ -115,6 +118,12 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       (effect) => this.completed(effect),
       (error: unknown) => this.failed(error),
     )
+  }
+
+  private limitTime(): void {
+    const { timeoutMs } = this.ask.order
+    if (timeoutMs !== null)
+      this.offTimer = this.deps.clock.after(timeoutMs, () => this.timeOut(timeoutMs))
   }
 
   private execute(): Promise<Effect> {
@@ -167,12 +176,15 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
     this.hasTransaction = true
+    // A database that is away, or has no connection free, takes no time of the code's.
+    this.offTimer?.()
     const transaction = await this.openTransaction(limitMs)
     if (this.over) {
       await transaction.rollback()
       throw leaseLost(this.run.id)
     }
     this.opened = transaction
+    this.limitTime()
     // The process may have been stopped while it was opened: the code has not begun, and must not (L1 of the lease).
     this.conflict = !this.deps.mayStart()
     if (this.conflict) throw leaseLost(this.run.id)

@@ -5,7 +5,7 @@ import type { Uid, WorkerId } from '../model/ids.js'
 import type { ChildOrder } from '../model/program.js'
 import type { Entry, Instant, NewEntry, RunFacts, Stop } from '../model/run.js'
 import type { Ask, StepAsk } from './asks.js'
-import type { AttemptDeps, AttemptEnd, AttemptTimes } from './attempt.js'
+import type { AttemptDeps, AttemptEnd, AttemptTimes, RunningAttempt } from './attempt.js'
 import type { Conversation } from './conversation.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
@@ -83,7 +83,7 @@ export interface HolderDeps {
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
   /** User code begins: if it takes long, it is written down (long-steps.ts). */
-  stepStarted(): void
+  stepStarted(attempt: RunningAttempt): void
   /** It has something to commit: will be asked for its delta. */
   submit(uid: Uid): void
   /** There are messages above what it has seen. */

@@ -27,6 +27,8 @@ export interface LeaseDeps {
   owned(owned: readonly Owned[]): void
   /** Our row is gone: others have our runs. */
   lost(): void
+  /** The steps that began last, for people. */
+  ranLast(): readonly string[]
   /** The lease is over by our own clock, and the database does not answer. */
   overdue(): void
   /** Certain again after doubt: what was held back may start. */
@@ -128,7 +130,8 @@ export class Lease {
   private async reborn(): Promise<void> {
     this.deps.counters['worker.reborn'] += 1
     this.deps.ports.log.warn('This worker was taken for dead; its runs went on elsewhere.', {
-      hint: 'a blocked event loop or a long pause of the process; look at the step that ran last',
+      hint: 'a blocked event loop or a long pause of the process; look at the steps that began last',
+      steps: this.deps.ranLast(),
     })
     this.deps.lost()
     this.worker = this.deps.newWorker()

@@ -29,6 +29,6 @@ function startStep(frame: Startable, ask: StepAsk): void {
   const attempt = new RunningAttempt(frame.run, ask, deps.attempts, frame)
   ask.running = attempt
   ask.startedAt = frame.clock()
-  deps.stepStarted()
+  deps.stepStarted(attempt)
   attempt.start()
 }

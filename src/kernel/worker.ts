@@ -219,6 +219,7 @@ export class WorkerHost {
         this.adoption.reconcile(owned, mayAdopt)
       },
       lost: () => this.loseAll(),
+      ranLast: () => this.longSteps.ranLast(),
       overdue: () => {
         // The AbortSignals are raised; results that still arrive count if the lease turns out to hold.
         for (const { questions, run } of this.frames.active.values()) {
@@ -311,7 +312,7 @@ export class WorkerHost {
       newUid: () => this.newUid(),
       childRun: (run, uid, order) => childRun(run, uid, order, this.versionOf(order.definition)),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
-      stepStarted: () => this.longSteps.started(),
+      stepStarted: (attempt) => this.longSteps.started(attempt),
       submit: (uid) => {
         const frame = this.frames.active.get(uid)
         if (frame) this.committer.submit(frame)

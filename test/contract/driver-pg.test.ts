@@ -1,12 +1,13 @@
 // The driver on `pg`: outages, hints, and what it says of a database that is not there.
 
 import { createHook } from 'node:async_hooks'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Driver } from '../../src/store/driver.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
+import { openProxy } from '../crash/proxy.mjs'
 import { commit, fenceOf, historyOf, kinds, ownedRun, step, worker } from './builders.js'
 import { describeOn, freshSchema, openPostgres, urlOf } from './open-stores.js'
 
@@ -98,6 +99,27 @@ describeOn(['postgres15', 'postgres18'], 'driver-pg', (database) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(heard).not.toContain('unheard')
     await Promise.all([a.close(), b.close()])
+  })
+
+  test('connections that are half open are dropped when it closes: they hold neither it nor the process', async () => {
+    const proxy = await openProxy(url())
+    const sockets: Socket[] = []
+    const stream = () => {
+      const socket = new Socket()
+      sockets.push(socket)
+      return socket
+    }
+    const driver = await openPgDriver({ target: { connectionString: proxy.url, stream } })
+    await Promise.all(
+      (['commit', 'beat', 'read'] as const).map((lane) => driver.query(lane, 'select 1', [])),
+    )
+    await driver.listen('silence', () => {})
+    proxy.bury()
+    await driver.close()
+    const open = () => sockets.filter((socket) => !socket.destroyed).length
+    await expect.poll(open, { timeout: 30_000 }).toBe(0)
+    expect(sockets).toHaveLength(4)
+    await proxy.close()
   })
 
   test('it uses the options of a pool, not the pool', async () => {

@@ -1,10 +1,12 @@
 // A TCP proxy on 127.0.0.1 between a victim and PostgreSQL that knows the wire protocol well enough to cut the
 // connection at a commit: before the message reaches the server, or after the server has answered and before the
-// answer is passed on; or (mute) the answer never comes and nothing is closed. It can also become a black hole: everything stays connected and nothing arrives.
+// answer is passed on; or (mute) the answer never comes and nothing is closed. It can also become a black hole (everything
+// stays connected and nothing arrives), let answers wait, and swallow notifications.
 //
-// Frontend messages: one letter, then a length; only the first of a connection (start-up) has no letter.
+// Messages: one letter, then a length; only the first one of a client (start-up) has no letter.
 
 import { connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What a message is about, by a part of its text. */
 const IS = {
@@ -20,16 +22,21 @@ const IS = {
  */
 export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } = {}) {
   const target = new URL(serverUrl)
-  const state = { cut, left: times, skip, cuts: 0, isHole: false }
+  const state = { cut, left: times, skip, cuts: 0, isHole: false, lateMs: null, isMuffled: false }
+  state.swallowed = 0
   const sockets = new Set()
+  /** With those that are buried. */
+  const all = new Set()
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
+      all.add(socket)
       socket.setNoDelay(true)
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
+        all.delete(socket)
         client.destroy()
         upstream.destroy()
       })
@@ -44,6 +51,10 @@ export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } =
     get cuts() {
       return state.cuts
     },
+    /** Notifications that did not arrive. */
+    get swallowed() {
+      return state.swallowed
+    },
     /** Another cut from now on. */
     cut(what, more = {}) {
       Object.assign(state, { cut: what, left: more.times ?? 1, skip: more.skip ?? 0, cuts: 0 })
@@ -53,12 +64,24 @@ export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } =
       state.isHole = isHole
       for (const socket of sockets) isHole ? socket.pause() : socket.resume()
     },
+    /** The connections of this moment stay, and nothing is heard on them any more; new ones are as before. */
+    bury() {
+      for (const socket of sockets) socket.pause()
+      sockets.clear()
+    },
+    /** Every answer comes so much later: a function that says how many ms, or null. */
+    late(lateMs) {
+      state.lateMs = lateMs
+    },
+    muffle(isMuffled) {
+      state.isMuffled = isMuffled
+    },
     /** All connections of this moment. */
     dropAll() {
       for (const socket of sockets) socket.destroy()
     },
     async close() {
-      for (const socket of sockets) socket.destroy()
+      for (const socket of all) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }
@@ -66,6 +89,7 @@ export async function openProxy(serverUrl, { cut = null, times = 1, skip = 0 } =
 
 function pass(client, upstream, state) {
   const reader = makeReader()
+  const answer = makeAnswering(client, state)
   /** The answer to this connection's marked message is not passed on. */
   let isDeaf = false
   let isMute = false
@@ -82,10 +106,31 @@ function pass(client, upstream, state) {
     }
   })
   upstream.on('data', (chunk) => {
-    if (!isDeaf) return void client.write(chunk)
+    if (!isDeaf) return answer(chunk)
     // ReadyForQuery ends the answer: what was asked has been done.
     if (!isMute && endsWithReady(chunk)) client.destroy()
   })
+}
+
+/** Passes on what the server says: in order, however late. */
+function makeAnswering(client, state) {
+  const reader = makeReader(true)
+  let before = null
+  return (chunk) => {
+    const messages = reader(chunk)
+    const wanted = messages.filter(({ letter }) => letter !== 'A' || !state.isMuffled)
+    state.swallowed += messages.length - wanted.length
+    const ms = state.lateMs?.() ?? 0
+    if (ms === 0 && before === null) {
+      for (const { bytes } of wanted) client.write(bytes)
+      return
+    }
+    const mine = Promise.all([before, sleep(ms)]).then(() => {
+      for (const { bytes } of wanted) client.write(bytes)
+      if (before === mine) before = null
+    })
+    before = mine
+  }
 }
 
 function cutAt(state, { letter, bytes }) {
@@ -111,9 +156,9 @@ function endsWithReady(chunk) {
 }
 
 /** Cuts a stream into messages. */
-function makeReader() {
+function makeReader(isServer = false) {
   let rest = Buffer.alloc(0)
-  let isStarted = false
+  let isStarted = isServer
   return (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const messages = []

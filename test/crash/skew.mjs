@@ -1,6 +1,19 @@
 // A preload that moves this process's clocks: skew.mjs?ms=3600000. Both the wall clock and the monotonic one.
+// With `wall` only the first, with `afterMs` while it runs: as somebody sets the clock of a machine.
 
-const ms = Number(new URL(import.meta.url).searchParams.get('ms'))
+const query = new URL(import.meta.url).searchParams
+let ms = Number(query.get('ms'))
+const isWallOnly = query.has('wall')
+if (query.has('afterMs')) {
+  const later = ms
+  ms = 0
+  setTimeout(
+    () => {
+      ms = later
+    },
+    Number(query.get('afterMs')),
+  ).unref()
+}
 
 const RealDate = Date
 globalThis.Date = class extends RealDate {
@@ -13,4 +26,4 @@ globalThis.Date = class extends RealDate {
   }
 }
 const now = performance.now.bind(performance)
-performance.now = () => now() + ms
+performance.now = () => now() + (isWallOnly ? 0 : ms)

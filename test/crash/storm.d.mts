@@ -17,6 +17,7 @@ export function makePlan(options: {
 }): readonly Kill[]
 export function undisturbed(
   world: World,
+  kinds?: readonly string[],
 ): Promise<{ readonly normal: Normal; readonly problems: readonly string[] }>
 export function storm(
   world: World,

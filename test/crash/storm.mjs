@@ -37,8 +37,8 @@ export function makePlan({ points, perPoint, total, random }) {
 }
 
 /** What each kind becomes when nobody dies. */
-export async function undisturbed(world) {
-  world.newRuns(...KINDS)
+export async function undisturbed(world, kinds = KINDS) {
+  world.newRuns(...kinds)
   if (!(await world.finish({ victims: 1, withinMs: 60_000 })))
     throw new Error(`An undisturbed world did not finish: ${JSON.stringify(world.said)}`)
   const snapshot = await world.snapshot()

@@ -2,7 +2,7 @@
 // VICTIM is a JSON of what it is to do (see world.d.mts); PERDURE_FAULT says where it is to die.
 //
 // It says on stdout, one JSON per line and before it goes on (a pipe is written synchronously): { open }, { acked: id },
-// { driven: id }, { ended: id, status }, { aborted, code }, { failed }, { closed }.
+// { driven: id }, { ended: id, status }, { aborted, code }, { failed }, { refused: code }, { closed }.
 
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
@@ -15,6 +15,7 @@ import { newCounters } from '../../dist/kernel/counters.js'
 import { openLedger } from './ledger.mjs'
 import special from './special.mjs'
 import { makeWorkloads } from './workloads.mjs'
+import { makeFaultWorkloads } from './workloads-faults.mjs'
 
 const EVENTS = [
   ...['workflow.created', 'run.completed', 'run.failed', 'run.cancelled', 'run.timed_out'],
@@ -30,29 +31,40 @@ const flags = join(order.folder, 'flags')
 mkdirSync(flags, { recursive: true })
 const ledger = openLedger({ ...order.ledger, life })
 const context = { ledger, flags, say, folder: order.folder }
-const workloads = makeWorkloads(context)
-const more = special(context)
-const kinds = { ...workloads.kinds, ...more.kinds }
+const parts = [makeWorkloads(context), special(context), makeFaultWorkloads(context)]
+const kinds = Object.assign({}, ...parts.map((part) => part.kinds))
+const definitions = parts
+  .flatMap((part) => part.definitions)
+  .filter(({ name }) => !order.without?.includes(name))
 
 const counters = newCounters()
 const settings = readEngineOptions(
   {
     database: order.database,
     schema: order.schema,
-    workflows: [...workloads.definitions, ...more.definitions],
+    workflows: definitions,
     worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },
     build: 'crash',
     log: {
       debug: () => {},
       info: () => {},
-      warn: (message) => say({ warn: message }),
+      warn: (message, data) => say({ warn: message, steps: data?.steps }),
       error: (message, data) => say({ error: message, why: String(data?.error ?? '') }),
     },
   },
   {},
 )
 const { pollMs = 150, closeGraceMs = 1_500 } = order
-const engine = await composeEngine(settings, { kernel: { counters, pollMs, closeGraceMs } })
+const engine = await composeEngine(settings, {
+  kernel: { counters, pollMs, closeGraceMs, defects: new Set(order.defects) },
+}).catch((error) => {
+  say({ refused: error.code ?? 'unknown', message: error.message })
+  process.exit(3)
+})
+if (order.makesEffects)
+  await engine.transaction((tx) =>
+    tx.query('create table if not exists effects (run text, step text, key text)'),
+  )
 if (order.listen !== false) {
   for (const name of EVENTS) {
     engine.on(name, ({ id, runId, step }) =>
@@ -85,6 +97,8 @@ function close() {
   })()
   return closing
 }
+
+process.on('SIGTERM', () => void close())
 
 /** Reading fails while the database is away, and says so. */
 async function patiently(read) {

@@ -1,3 +1,5 @@
+import type { Defect } from '../../src/kernel/defects.js'
+
 export interface Run {
   readonly id: string
   readonly kind: string
@@ -21,6 +23,10 @@ export interface Order {
   readonly fault?: string
   /** A module that Node imports first. */
   readonly preload?: string
+  /** The process may have no larger heap. */
+  readonly heapMb?: number
+  /** Definitions that it does not have. */
+  readonly without?: readonly string[]
 }
 
 export interface Said {
@@ -35,8 +41,14 @@ export interface Said {
   readonly message?: string
   readonly error?: string
   readonly warn?: string
+  /** Of a warning: which it names. */
+  readonly steps?: readonly string[]
   readonly closed?: boolean
   readonly mark?: string
+  /** It could not open its database. */
+  readonly refused?: string
+  readonly clicked?: string
+  readonly won?: number
 }
 
 export interface Victim {
@@ -123,6 +135,8 @@ export interface World extends AsyncDisposable {
   readonly name: string
   readonly url: string | undefined
   readonly runs: ReadonlyMap<string, string>
+  /** Protections that its victims do not have. */
+  defects: readonly Defect[]
   readonly said: readonly Said[]
   readonly victims: readonly Victim[]
   newRuns(...kinds: readonly string[]): readonly Run[]
@@ -137,4 +151,8 @@ export function serverWorld(options: {
   readonly url: string
   readonly leaseMs?: number
 }): Promise<World>
-export function embeddedWorld(options?: { readonly leaseMs?: number }): Promise<World>
+export function embeddedWorld(options?: {
+  readonly leaseMs?: number
+  /** Without a database yet. */
+  readonly empty?: boolean
+}): Promise<World>

@@ -39,12 +39,12 @@ export async function serverWorld({ url, leaseMs = 2_000 }) {
   return world
 }
 
-/** A directory of its own. Copied from one that was made before, because making one takes seconds. */
-export async function embeddedWorld({ leaseMs = 10_000 } = {}) {
+/** A directory of its own. Copied from one that was made before, because making one takes seconds; or `empty`. */
+export async function embeddedWorld({ leaseMs = 10_000, empty = false } = {}) {
   const name = `w_${randomBytes(5).toString('hex')}`
   const folder = fs.mkdtempSync(join(tmpdir(), 'perdure-crash-'))
   const directory = join(folder, 'data')
-  fs.cpSync(await template(), directory, { recursive: true })
+  if (!empty) fs.cpSync(await template(), directory, { recursive: true })
   const database = { database: `file:${directory}`, schema: 'perdure' }
   const world = new World(name, leaseMs, database, { file: join(folder, 'ledger') }, folder)
   world.directory = directory
@@ -82,6 +82,8 @@ async function queryOn(connectionString, sql, params = []) {
 class World {
   victims = []
   count = 0
+  /** Protections that its victims do not have (src/kernel/defects.ts). */
+  defects = []
   /** Every run that somebody was told to start: id → kind. */
   runs = new Map()
 
@@ -103,13 +105,18 @@ class World {
     })
   }
 
-  /** `fault`: as PERDURE_FAULT. `preload`: a module that Node imports first. The rest: see Order. */
-  spawn({ fault, preload, ...order } = {}) {
-    const { leaseMs, ledger, folder } = this
+  /** `fault`: as PERDURE_FAULT. `preload`: a module that Node imports first. `heapMb`: it may have no more. The rest: see Order. */
+  spawn({ fault, preload, heapMb, ...order } = {}) {
+    const { leaseMs, ledger, folder, defects } = this
     const victim = new Victim(
-      { ...this.database, leaseMs, ledger, folder, ...order },
+      { ...this.database, leaseMs, ledger, folder, defects, ...order },
       { ...(fault ? { PERDURE_FAULT: fault } : {}) },
-      preload ? ['--import', preload] : [],
+      [
+        ...(preload ? ['--import', preload] : []),
+        ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
+      ],
+      // What V8 says at the end of a heap is long.
+      heapMb ? 'ignore' : 'inherit',
     )
     this.victims.push(victim)
     return victim
@@ -201,10 +208,10 @@ class Victim {
   #child
   #hearers = new Set()
 
-  constructor(order, env, args) {
+  constructor(order, env, args, stderr) {
     this.#child = spawn(process.execPath, [...args, VICTIM], {
       env: { ...process.env, NODE_OPTIONS: '', VICTIM: JSON.stringify(order), ...env },
-      stdio: ['pipe', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', stderr],
     })
     this.#child.stdin.on('error', () => {})
     const lines = createInterface({ input: this.#child.stdout })

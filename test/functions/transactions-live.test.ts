@@ -54,6 +54,17 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       expect(await ids(name)).toEqual(['s-1', 's-2'])
     })
 
+    test('that waits in line for a connection has its time from when it gets one', async () => {
+      const ship = workflow(fresh('ship'), async (wf) =>
+        wf.transaction('ship', () => pause(1_000), { timeout: 2_500 }),
+      )
+      const engine = await world.open([ship])
+      // Of those there are four, or one: the last of these begins after two seconds.
+      const count = database.name === 'pglite' ? 3 : 9
+      const outcomes = await Promise.all(Array.from({ length: count }, () => engine.run(ship)))
+      expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['completed']))
+    })
+
     test('rolls back what a throwing function wrote, and its retry finds nothing in the way', async () => {
       const name = await table()
       const ship = workflow(fresh('ship'), async (wf) =>

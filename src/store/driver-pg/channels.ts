@@ -6,7 +6,8 @@
 //   H1. The first notification goes at once, then at most one statement per 2 ms; equal payloads go once.
 //   H2. Losing either connection loses hints, nothing else. The listener comes back by itself.
 
-import type { Client } from 'pg'
+import type { Client, ClientConfig, QueryConfig } from 'pg'
+import { dropLater } from './connection.js'
 import type { LanePool } from './lanes.js'
 
 const NOTIFY_EVERY_MS = 2
@@ -71,7 +72,11 @@ export class ListenConnection {
       set.delete(listener)
       if (set.size > 0 || this.listeners.get(channel) !== set) return
       this.listeners.delete(channel)
-      await this.client?.query(`unlisten ${quoted(channel)}`).catch(() => {})
+      const unlisten: QueryConfig & ClientConfig = {
+        text: `unlisten ${quoted(channel)}`,
+        query_timeout: PING_ANSWER_MS,
+      }
+      await this.client?.query(unlisten).catch(() => {})
     }
   }
 
@@ -82,7 +87,10 @@ export class ListenConnection {
     await this.connecting
     const { client } = this
     this.client = null
-    await client?.end().catch(() => {})
+    if (client === null) return
+    const stay = dropLater(client)
+    await client.end().catch(() => {})
+    stay()
   }
 
   private connect(): Promise<void> {

@@ -1,6 +1,6 @@
 // How connections are made, and what their errors mean.
 
-import type { ClientConfig } from 'pg'
+import type { Client, ClientBase, ClientConfig } from 'pg'
 import { CONNECT_MS } from '../../model/limits.js'
 import { DriverError } from '../driver.js'
 
@@ -11,6 +11,16 @@ export type Target = string | ClientConfig
 export const STATEMENT_MS = 10_000
 /** Then the answer is given up, and its connection with it. */
 export const ANSWER_MS = 15_000
+
+/** A connection that is half open never hears that it is to end: after this it is dropped. */
+const GOODBYE_MS = 1_000
+
+/** To be called when a client was told to end. Gives the way to call it off. */
+export function dropLater(client: ClientBase): () => void {
+  const { connection } = client as ClientBase & Pick<Client, 'connection'>
+  const timer = setTimeout(() => connection.stream.destroy(), GOODBYE_MS).unref()
+  return () => clearTimeout(timer)
+}
 
 export function clientConfig(
   target: Target,

@@ -6,10 +6,11 @@
 //   L2. A connection whose answer did not come is destroyed, never used again.
 //   L3. Who finds all connections of a lane at work waits in line, however long; only connecting has a limit.
 //   L4. Every pool and client has an error listener: an unheard 'error' event ends the process.
+//   L5. A connection that does not hear that it is to end is dropped: half open, it would hold the process.
 
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
 import type { DriverError, Row, SqlValue } from '../driver.js'
-import { asDriverError, clientConfig, STATEMENT_MS, type Target } from './connection.js'
+import { asDriverError, clientConfig, dropLater, STATEMENT_MS, type Target } from './connection.js'
 
 export interface LaneOptions {
   readonly target: Target
@@ -31,6 +32,8 @@ export class LanePool {
   private pool: Pool
   private free: number
   private readonly line: (() => void)[] = []
+  /** All that have not ended. */
+  private readonly clients = new Set<ClientBase>()
   /** A pooler between us and the server refuses start-up parameters it does not know. */
   private isPlain = false
 
@@ -102,6 +105,7 @@ export class LanePool {
 
   async close(): Promise<void> {
     await this.pool.end()
+    for (const client of this.clients) dropLater(client)
   }
 
   private async checkout(): Promise<PoolClient> {
@@ -123,7 +127,9 @@ export class LanePool {
     pool.on('error', () => {})
     pool.on('connect', (client: ClientBase) => {
       client.on('error', () => {})
+      this.clients.add(client)
     })
+    pool.on('remove', (client: ClientBase) => this.clients.delete(client))
     return pool
   }
 }
