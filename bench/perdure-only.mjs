@@ -4,10 +4,11 @@ import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { definitions, openEngine } from './perdure.mjs'
-import { counts, marks } from './user-code.mjs'
+import { counts, marks, PAYLOAD } from './user-code.mjs'
 import { stepMs, until } from './workloads.mjs'
 
 const CHUNK = 1_000
+const WARM_RUNS = 10_000
 const MORE = 210
 /** Fewer than the smallest backlog: some runs must wait to be claimed. */
 const PLACES = 200
@@ -47,11 +48,21 @@ async function waiting(run) {
 /** Bytes that each waiting run costs the process that brought it there. */
 async function memory({ url, runs }) {
   const engine = await openEngine({ url })
-  await wait(engine, CHUNK) // code, caches and pools are there before it counts
+  // Code, pools and the heap's own room for work are there before it counts.
+  for (let i = 0; i < WARM_RUNS; i += CHUNK) await finish(engine, CHUNK)
+  await wait(engine, 1)
   const before = await measured()
   await wait(engine, runs)
   const after = await measured()
   return { rss: (after.rss - before.rss) / runs, heap: (after.heap - before.heap) / runs }
+}
+
+/** Runs that end, so that nothing of them is kept. */
+async function finish(engine, runs) {
+  const input = { steps: 1, payload: PAYLOAD }
+  const items = Array.from({ length: runs }, () => ({ input }))
+  const all = await engine.startMany(definitions.chain, items)
+  await Promise.all(all.map((run) => run.result()))
 }
 
 async function wait(engine, runs) {

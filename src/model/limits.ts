@@ -40,7 +40,7 @@ export const CRASHES_MAX = 5
 export const CRASHES_SUSPECT = 2
 
 /** Frames of parked runs kept in memory, in number and in bytes of what was delivered into them. */
-export const FRAMES_MAX = 10_000
+export const FRAMES_MAX = 1_000
 export const FRAME_BYTES_MAX = 64 * 1024 * 1024
 /** Entries of one run. A longer life belongs into rounds. */
 export const ENTRIES_WARN = 10_000
