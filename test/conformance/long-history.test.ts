@@ -44,7 +44,7 @@ describe('a long history on postgres18', () => {
     const [row] =
       (await driver?.query(
         'read',
-        `select pg_current_wal_insert_lsn()::text as lsn, (select seq from perdure.runs where id = 'long') as rows`,
+        `select pg_current_wal_insert_lsn()::text as lsn, (select max(seq) from perdure.journal) as rows`,
         [],
       )) ?? []
     marked.set(i, { lsn: String(row?.lsn), rows: Number(row?.rows), statements })
