@@ -2,13 +2,14 @@
 // npm run simulate -- --seed 7 [--workers 2 --faults 3,17 --plans 0,4]
 // npm run simulate -- --shrink 7
 // npm run simulate -- --mutants [--record]
+// npm run simulate -- --races
 // npm run simulate -- --differential 100 [--from 1 --minutes 60 --record]
 //
 // Random worlds with crashes, pauses, lost answers and clocks that jump: the whole kernel on a store in memory. The
 // first form runs many seeds on all cores; --record writes what they came to into docs/figures/simulation.json. The
 // second runs one world and prints all that happens in it, the third makes a world that breaks a promise smaller. The
-// fourth says how many worlds it takes to notice each deliberate defect; the fifth makes the same random calls on every
-// store. Exit code 1 if a promise is broken.
+// fourth says how many worlds it takes to notice each deliberate defect; the fifth meets each kind of race at one run
+// thousands of times; the last makes the same random calls on every store. Exit code 1 if a promise is broken.
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     shrink: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    races: { type: 'boolean', default: false },
     differential: { type: 'string' },
     workers: { type: 'string' },
     faults: { type: 'string' },
@@ -48,10 +50,18 @@ const first = Number(values.from)
 const until = performance.now() + Number(values.minutes) * 60_000
 
 if (values.mutants) process.exit(await mutants())
+if (values.races) process.exit(await races())
 if (values.differential !== undefined) process.exit(await different(Number(values.differential)))
 if (values.shrink !== undefined) process.exit(await smaller(Number(values.shrink)))
 if (values.seed !== undefined) process.exit(await one(Number(values.seed)))
 process.exit(await many())
+
+async function races() {
+  process.env.PERDURE_RACES = 'all'
+  const { runVitest } = await import('./vitest.mjs')
+  const { code } = await runVitest(['--project', 'simulation', 'test/simulation/races.test.ts'])
+  return code
+}
 
 async function many() {
   const { add, newTotal } = await load('many.js')

@@ -6,7 +6,7 @@ import { missing } from './rare.js'
 
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 /** `npm run simulate` runs as many as one likes. */
-const SEEDS = isFast ? 60 : 1_000
+const SEEDS = isFast ? 60 : 1_250
 
 export function simulateShare(share: number): void {
   const total = newTotal()
