@@ -103,9 +103,9 @@ describe.skipIf(!server)('a connection that is cut', () => {
     // A transaction whose commit did not arrive is executed again, by the same life.
     expect(await verdict(world, normal, { isReborn: true })).toEqual([])
     const counters = world.counters()
-    expect(counters['commit.resent']).toBeGreaterThanOrEqual(10)
-    expect(counters['answer.repeated']).toBeGreaterThanOrEqual(3)
-    expect(counters['transaction.resolved']).toBeGreaterThanOrEqual(3)
+    expect(counters['commit.resent']).toBeGreaterThanOrEqual(5)
+    expect(counters['answer.repeated']).toBeGreaterThanOrEqual(1)
+    expect(counters['transaction.resolved']).toBeGreaterThanOrEqual(1)
   })
 
   test('[X05] whose answers to a start and to a claim are lost gives the runs to the worker all the same, once', async () => {

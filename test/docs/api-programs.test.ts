@@ -131,6 +131,7 @@ describe.skipIf(!server)('on a server', () => {
       PGDATABASE: name,
     })
     const own = new pg.Client()
+    own.on('error', () => {})
     await own.connect()
     await own.query(
       `create sequence ids; create table orders (id text default nextval('ids')::text, amount int); ${SHIPMENTS}`,
@@ -147,6 +148,8 @@ describe.skipIf(!server)('on a server', () => {
       server: import('node:http').Server
       pool: pg.Pool
     }
+    // Its last connection may still be closing when the database is dropped.
+    pool.on('error', () => {})
     const { port } = http.address() as { port: number }
     const response = await fetch(`http://127.0.0.1:${port}/`)
     expect([response.status, response.headers.get('location')]).toEqual([202, '/orders/order:2'])

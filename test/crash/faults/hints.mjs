@@ -9,7 +9,11 @@ import { executedOnce, startDelays } from './looks.mjs'
 export const repeatedHints = {
   id: 'f11',
   title: 'Every hint is delivered three times',
-  ...{ unit: 'hints', count: 10_000, short: 40, seconds: 150 },
+  ...{ unit: 'hints', count: 10_000, short: 0, seconds: 150 },
+  tests: [
+    ['test/contract/interleavings.test.ts', 'many claimers at once give each run to one'],
+    ['test/simulation/share.ts', 'random worlds keep every promise'],
+  ],
   checked: 'as F1; the second claimer gets nothing: no attempt of a step is executed twice',
   async run(ground, count) {
     const options = { perWorld: 1_500, leaseMs: 30_000, more: executedOnce }
@@ -104,7 +108,13 @@ const NAMES = [...STEADY, 'inner', 'square']
 export const partialCode = {
   id: 'f16',
   title: 'Workers have only a part of the code',
-  ...{ unit: 'workers with a part of the code', count: 50, short: 2, seconds: 90 },
+  ...{ unit: 'workers with a part of the code', count: 50, short: 0, seconds: 90 },
+  tests: [
+    [
+      'test/conformance/deploys.test.ts',
+      '[P26] a run keeps its version: without a worker that has it, it shows as missing code and no other code runs',
+    ],
+  ],
   checked: 'as F1; runs of other code are left alone, pending or waiting, until somebody has it',
   async run(ground, count) {
     const options = { perWorld: 4, leaseMs: 30_000, more: executedOnce }

@@ -35,7 +35,13 @@ export const kills = {
 export const stops = {
   id: 'f2',
   title: 'A worker is asked to leave (SIGTERM), as in a rolling deploy',
-  ...{ unit: 'stops', count: 300, short: 2, seconds: 420 },
+  ...{ unit: 'stops', count: 300, short: 0, seconds: 420 },
+  tests: [
+    [
+      'test/conformance/deploys.test.ts',
+      '[X16] a rolling deploy with both versions running loses and duplicates nothing',
+    ],
+  ],
   checked: 'as F1, and its runs go on elsewhere at once, with a lease of 30 s',
   async run(ground, count) {
     const more = (snapshot, _world, outcome) => {
