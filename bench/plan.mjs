@@ -98,7 +98,7 @@ const versus = (measure, field, system, bound) => ({
 /** A loop that is far from what it repeats is no bound: then what is said against it is void. */
 const bound = (measure) => ({
   workload: measure.toUpperCase(),
-  text: 'the bare loop itself, to the raw statement (else void)',
+  text: 'the bare loop itself (else void)',
   value: of(measure, 'perSecond', 'bare'),
   to: of(measure, 'perSecond', 'raw'),
   atLeast: 0.8,

@@ -73,6 +73,7 @@ describe('a goal', () => {
       'W1 | rate ≥ 30 × DBOS | 25.0 × | missed by 16.7 %',
       'W1 | rate ≥ 12 × Restate | – | not measured',
       'W1 | rate ≥ 0.50 × bare loop | 0.25 × | missed by 50.0 %',
+      'W1 | the bare loop itself (else void) ≥ 0.80 × raw statement | – | not measured',
       'W3 | p50 ≤ 1 × DBOS | – | not measured',
       'W3 | p50 ≤ 1 × Restate | – | not measured',
       'W3 | p50 ≤ 1 × OpenWorkflow | – | not measured',
