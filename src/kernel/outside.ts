@@ -9,8 +9,10 @@ export function outsideOf(kernel: Kernel): Outside {
     async start({ parent, ...run }) {
       const request = { ...run, priority: 5, delayMs: 0, parent }
       const { uid, id } = await kernel.start(request)
-      const view = parent && (await kernel.read.get(run.workspace, id))
-      return { uid, id, isOurs: view?.parentUid === parent?.uid }
+      if (parent === null) return { uid, id, isOurs: false }
+      const first = { after: null, limit: 1, newestFirst: false }
+      const [created] = await kernel.read.history(uid, first)
+      return { uid, id, isOurs: created?.meta?.startedBy === parent.startedBy }
     },
     signal: (to, name, payload, id) => kernel.signal(to, name, payload, id as MessageId),
     cancel: (to, reason, id) => kernel.cancel(to, reason, id as MessageId),

@@ -27,7 +27,12 @@ export interface NewRun {
   readonly delayMs: number
   /** Counts from start + delay, in the queue too. */
   readonly timeoutMs: number | null
-  readonly parent: { readonly uid: Uid; readonly id: RunId } | null
+  readonly parent: {
+    readonly uid: Uid
+    readonly id: RunId
+    /** The key of the step that started it under an id of its own. */
+    readonly startedBy?: string
+  } | null
 }
 
 export interface Settled {

@@ -100,6 +100,7 @@ export interface Attempt {
 
 /** What a step does to other runs. Repeated under the same id it changes nothing. */
 export interface Outside {
+  /** `isOurs`: by this very step, at this attempt or an earlier one. */
   start(
     run: OutsideRun,
   ): Promise<{ readonly uid: Uid; readonly id: RunId; readonly isOurs: boolean }>
@@ -120,8 +121,8 @@ export interface OutsideRun extends RunAddress {
   readonly input: Stored
   readonly timeoutMs: number | null
   readonly tags: Readonly<Record<string, string>>
-  /** null: it outlives whoever starts it. */
-  readonly parent: { readonly uid: Uid; readonly id: RunId } | null
+  /** null: it outlives whoever starts it. `startedBy`: the key of the step that does. */
+  readonly parent: { readonly uid: Uid; readonly id: RunId; readonly startedBy: string } | null
 }
 
 /** The user's side of a step's transaction. */

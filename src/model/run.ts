@@ -63,6 +63,8 @@ export type EntryKind =
 export interface EntryMeta {
   /** run.created: how a task's one step is to be tried, given at the call. */
   readonly order?: TaskOrder
+  /** run.created of a child under an id of its own: the key of the step that started it. */
+  readonly startedBy?: string
   /** run.created: stored past the committer with so many entries; who executes it first tells of it. */
   readonly bornWith?: number
   /** run.created of a fork: the run it was made of, and the first of all, whose random numbers it repeats. */

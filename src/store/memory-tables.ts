@@ -16,7 +16,7 @@ import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
-import { isOutcome } from './pack-commit.js'
+import { createdMeta, isOutcome } from './pack-commit.js'
 
 /** Protections that a test may take out, to prove that it would be noticed. */
 export type MemoryDefect =
@@ -147,7 +147,7 @@ export class MemoryTables {
   protected insert(
     { run, claim }: StartDelta,
     { by, now, spans }: Pick<Batch, 'now' | 'spans'> & { readonly by: Worker | null },
-    created: EntryMeta | null = run.order ? { order: run.order } : null,
+    created: EntryMeta | null = createdMeta(run),
   ): MemoryRun {
     const dueAt = now + run.delayMs
     const row: MemoryRun = {

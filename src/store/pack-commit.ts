@@ -5,12 +5,13 @@ import type {
   Claimed,
   Delta,
   MessageDelta,
+  NewRun,
   StartDelta,
   TurnDelta,
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid } from '../model/ids.js'
-import type { EntryKind, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
+import type { EntryKind, EntryMeta, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
 import type { SqlValue } from './driver.js'
 import { packEvents, packWaits } from './events.js'
 import {
@@ -173,6 +174,13 @@ function turnColumns(
   return [...lists, ...texts]
 }
 
+/** What entry 1 says beside the input. */
+export function createdMeta({ order, parent }: NewRun): EntryMeta | null {
+  const startedBy = parent?.startedBy
+  if (startedBy !== undefined) return { startedBy }
+  return order === null ? null : { order }
+}
+
 /** It adds entries, and nothing else changes: the row of its run is left alone. */
 function isPlain(delta: TurnDelta): boolean {
   return (
@@ -261,7 +269,7 @@ function startColumns({ turns, starts }: Sorted): SqlValue[] {
     pack(runs.map(({ definition }) => definition)),
     packSparse(runs.map(({ version }) => version)),
     pack(runs.map(({ tags }) => JSON.stringify(tags))),
-    packSparse(runs.map(({ order }) => metaText(order === null ? null : { order }))),
+    packSparse(runs.map((run) => metaText(createdMeta(run)))),
     pack(runs.map(({ input }) => input)),
   ]
 }

@@ -274,6 +274,24 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       await eventually(() => engine.handle(child, `${id}:stopped`).status()).toBe('cancelled')
     })
 
+    test('under the same id twice, at once or later, tells its end to both', async () => {
+      const child = workflow(fresh('child'), async (wf) => {
+        await wf.sleep('nap', 100)
+        return 'done'
+      })
+      const id = fresh('one')
+      const parent = workflow(fresh('parent'), async (wf) => {
+        const first = await wf.start('first', child, undefined, { id })
+        const second = await wf.start('second', child, undefined, { id })
+        const both = await Promise.all([first.result(), second.result()])
+        const third = await wf.start('third', child, undefined, { id })
+        return [...both, await third.result()]
+      })
+      const engine = await world.open([parent, child])
+      const run = await engine.start(parent)
+      expect(await run.result({ timeout: '20s' })).toEqual(['done', 'done', 'done'])
+    })
+
     test('that fails is told as a handle tells it', async () => {
       const child = workflow(fresh('child'), async () => {
         throw new Error('no')

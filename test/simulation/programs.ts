@@ -490,14 +490,14 @@ class Body {
     const { uid, id } = this.turn.run
     const name = `${op.what} ${op.id}`
     const to = { workspace: 'default', id: op.id as RunId }
-    const parent = op.isChild ? { uid, id } : null
     const child = { definition: 'flow', version: null, input: inputOf(op.id), timeoutMs: null }
     const call = async ({ outside, idempotencyKey: key }: Attempt): Promise<string> => {
       if (op.what === 'signal') await outside.signal(to, 'x', JSON.stringify(key), key)
       if (op.what === 'cancel') await outside.cancel(to, 'by another run', key)
       if (op.what !== 'start') return JSON.stringify({ key })
+      const parent = op.isChild ? { uid, id, startedBy: key } : null
       const started = await outside.start({ ...to, ...child, tags: {}, parent })
-      return JSON.stringify({ uid: started.uid, isOurs: started.isOurs && parent !== null })
+      return JSON.stringify({ uid: started.uid, isOurs: started.isOurs })
     }
     const none = policyOf({ retries: 0, delayMs: 0, backoff: 'fixed' })
     const value = await this.hear(name, this.outsideStep(name, op.what, none, call))

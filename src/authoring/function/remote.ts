@@ -75,15 +75,16 @@ async function startNamed(context: Context, starting: Starting) {
   const { step, target, settings } = starting
   const execute = async (attempt: Attempt) => {
     const { run } = turn
-    const parent = settings.isDetached ? null : { uid: run.uid, id: run.id }
-    const id = settings.id ?? idOf(attempt.idempotencyKey)
+    const { idempotencyKey: startedBy } = attempt
+    const parent = settings.isDetached ? null : { uid: run.uid, id: run.id, startedBy }
+    const id = settings.id ?? idOf(startedBy)
     const { definition, version, timeoutMs } = orderOf(context, starting)
     const { workspace, tags } = run
     const input = await storedInput(context, starting, parent !== null)
     const order = { workspace, id, definition, version, input, timeoutMs, tags, parent }
     const started = await attempt.outside.start(order)
     // A fork has this result too, and no such child.
-    return { id: started.id, uid: started.uid, by: started.isOurs && parent ? run.uid : null }
+    return { id: started.id, uid: started.uid, by: started.isOurs ? run.uid : null }
   }
   const started = (await outsideStep(context, step, 'start', execute)) as {
     readonly id: string
