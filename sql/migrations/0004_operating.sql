@@ -169,6 +169,7 @@ begin
     delete from journal j where j.uid = any (doomed);
     delete from messages m where m.uid = any (doomed);
     delete from states s where s.uid = any (doomed);
+    delete from documents d where d.uid = any (doomed);
     delete from waits w where w.uid = any (doomed);
     pruned := cardinality(doomed);
     next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;

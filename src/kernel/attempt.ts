@@ -11,16 +11,17 @@
 
 import { encodeError } from '../model/error-record.js'
 import { leaseLost, stepTimedOut } from '../model/errors.js'
-import { shownName } from '../model/ids.js'
+import { shownName, type Uid } from '../model/ids.js'
 import {
   type Attempt,
+  type DocumentRow,
   type Effect,
   Failure,
   type Outside,
   type StepOrder,
   type Transaction,
 } from '../model/program.js'
-import type { RunFacts } from '../model/run.js'
+import type { RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
@@ -55,6 +56,7 @@ export interface AttemptDeps {
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
   readonly outside: () => Outside
+  readonly documents: (uid: Uid) => Promise<readonly DocumentRow[]>
   /** null: the code is called as it is. */
   readonly execute: ExecuteStep | null
 }
@@ -170,6 +172,14 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     return this.controller.signal
   }
 
+  get kept(): Stored | null {
+    return this.ask.kept
+  }
+
+  documents(): Promise<readonly DocumentRow[]> {
+    return this.deps.documents(this.run.uid)
+  }
+
   get outside(): Outside {
     return this.deps.outside()
   }
@@ -228,7 +238,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   private timeOut(ms: number): void {
-    this.expire(stepTimedOut(shownName(this.ask.name, this.ask.occurrence), ms, this.run.id))
+    const { name, occurrence, order } = this.ask
+    this.expire(order.timedOut?.(ms) ?? stepTimedOut(shownName(name, occurrence), ms, this.run.id))
   }
 
   private expire(error: Error): void {

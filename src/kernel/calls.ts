@@ -4,10 +4,10 @@
 import type { Uid } from '../model/ids.js'
 import { Asking } from './asking.js'
 import type { Ports } from './ports.js'
-import type { Call, CallFate, Store, TurnDelta } from './store.js'
+import type { Call, Called, Store, TurnDelta } from './store.js'
 
 interface Waiter extends Call {
-  readonly resolve: (fate: CallFate | 'unknown') => void
+  readonly resolve: (called: Called | null) => void
   readonly reject: (reason: Error) => void
   readonly offTimer: () => void
 }
@@ -26,11 +26,11 @@ export class Calls {
     this.asking = new Asking({ ports, pollMs, isWanted, ask: () => this.ask() })
   }
 
-  /** `unknown`: nobody has decided it within that time. */
-  wait({ uid, no }: Call, ms: number): Promise<CallFate | 'unknown'> {
+  /** null: nobody has decided it within that time. */
+  wait({ uid, no }: Call, ms: number): Promise<Called | null> {
     if (this.closed) return Promise.reject(this.closed)
     return new Promise((resolve, reject) => {
-      const offTimer = this.ports.clock.after(ms, () => this.settle(waiter, 'unknown'))
+      const offTimer = this.ports.clock.after(ms, () => this.settle(waiter, null))
       const waiter: Waiter = { uid, no, resolve, reject, offTimer }
       this.waiters.add(waiter)
       this.asking.soon()
@@ -40,11 +40,15 @@ export class Calls {
   }
 
   /** This process has committed it. */
-  committed({ fence, taken, refused, next }: TurnDelta): void {
+  committed({ fence, entries, taken, refused, answers, next }: TurnDelta): void {
     if (this.waiters.size === 0) return
     for (const waiter of this.waitersOf(fence.uid)) {
-      if (taken.includes(waiter.no)) this.settle(waiter, 'taken')
-      else if (refused.includes(waiter.no)) this.settle(waiter, 'refused')
+      const { no } = waiter
+      const answer = answers.findLast((one) => one.no === no)
+      const reply = (answer?.entry && entries[answer.entry - 1]) || null
+      if (reply) this.settle(waiter, { fate: 'taken', reply })
+      else if (taken.includes(no) && !answer) this.settle(waiter, { fate: 'taken', reply })
+      else if (refused.includes(no)) this.settle(waiter, { fate: 'refused', reply })
       // It may have been taken before this caller waited, or by another process.
       else if (next.kind === 'end') this.asking.arm(0)
     }
@@ -64,17 +68,17 @@ export class Calls {
     return [...this.waiters].filter((waiter) => waiter.uid === uid)
   }
 
-  private settle(waiter: Waiter, fate: CallFate | 'unknown'): void {
+  private settle(waiter: Waiter, called: Called | null): void {
     waiter.offTimer()
     this.waiters.delete(waiter)
-    waiter.resolve(fate)
+    waiter.resolve(called)
   }
 
   private async ask(): Promise<void> {
     const calls = [...this.waiters].map(({ uid, no }) => ({ uid, no }))
-    for (const { uid, no, fate } of await this.store.called(calls)) {
+    for (const { uid, no, fate, reply } of await this.store.called(calls)) {
       const decided = this.waitersOf(uid).filter((waiter) => waiter.no === no)
-      for (const waiter of decided) this.settle(waiter, fate)
+      for (const waiter of decided) this.settle(waiter, { fate, reply })
     }
   }
 }

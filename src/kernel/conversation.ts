@@ -12,7 +12,7 @@ import { foreignAwait, scopeEnded } from '../model/errors.js'
 import { shownName } from '../model/ids.js'
 import { FOREIGN_AWAIT_MAX_MS, FOREIGN_AWAIT_WARN_MS } from '../model/limits.js'
 import { Failure, type Program } from '../model/program.js'
-import type { Entry, Instant, NewEntry, RunFacts, Stored } from '../model/run.js'
+import type { Entry, Instant, NewEntry, RunFacts, Shown, Stored } from '../model/run.js'
 import type { Alarm } from './alarm.js'
 import { answerAsk } from './answers.js'
 import type { Ask } from './asks.js'
@@ -42,8 +42,8 @@ export interface Answerer {
   spokeWhileParked(name: string): void
   stopFromInside(reason: string): void
   newMark(id: string): void
-  /** What get().state shows from the next commit on. */
-  shows(state: Stored): void
+  /** What people see from the next commit on. */
+  shows(shown: Shown): void
   /** Asked before, according to the history. */
   recalled(asks: readonly Ask[]): void
   /** What these scopes have left open is not wanted any more. `live`: whoever else it concerns is told. */
@@ -86,7 +86,7 @@ export class Conversation {
   private asked: Ask[] = []
   private over: Withdrawn[] = []
   /** Said since the last answer. In a history that is repeated it has been stored, but for its last window. */
-  private shown: Stored | null = null
+  private shown: Shown | null = null
 
   constructor(
     frame: Answerer,
@@ -211,10 +211,10 @@ export class Conversation {
     this.ended({ failure })
   }
 
-  show(state: Stored): void {
+  show(shown: Shown): void {
     if (!this.frame.active || this.frame.deaf) return
-    if (this.live) this.frame.shows(state)
-    else this.shown = state
+    if (this.live) this.frame.shows(shown)
+    else this.shown = { ...this.shown, ...shown }
   }
 
   mark(id: string): boolean {

@@ -118,13 +118,18 @@ export class Questions {
   /** What is waited for: the oldest question says. */
   reason(): StoredReason {
     for (const ask of this.open) {
-      return ask.kind === 'wait' && ask.heard ? 'event' : REASON[ask.kind]
+      if (ask.kind === 'wait' && ask.heard) return 'event'
+      const isForChild = ask.kind === 'wait' && ask.names.length === 0 && ask.children.length > 0
+      return isForChild ? 'child' : REASON[ask.kind]
     }
     return 'signal'
   }
 
   children(): readonly Uid[] {
-    return this.open.flatMap((ask) => (ask.kind === 'child' && ask.uid ? [ask.uid] : []))
+    return this.open.flatMap((ask) => {
+      if (ask.kind === 'wait') return ask.children.map(({ uid }) => uid)
+      return ask.kind === 'child' && ask.uid ? [ask.uid] : []
+    })
   }
 
   /** Raises the AbortSignals of what runs; its results still count. */

@@ -11,7 +11,7 @@
 
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
-import type { Entry, EntryKind, Instant } from '../model/run.js'
+import type { Entry, EntryKind, Instant, Stored } from '../model/run.js'
 import { INLINE, RECORD } from './asks.js'
 import { lastRounds, withoutRounds } from './rounds.js'
 import { undoName } from './undos.js'
@@ -33,6 +33,8 @@ export interface RecordedAsk {
 export interface AskHistory {
   /** Recorded failures so far. */
   attempts: number
+  /** What the last of them has left. */
+  kept: Stored | null
   retryAt: Instant | null
   /** Re-opened by hand: one execution, whatever the policy says. */
   manual: boolean
@@ -159,6 +161,7 @@ export function readScript(journal: readonly Entry[]): Script {
 function newHistory(): AskHistory {
   return {
     attempts: 0,
+    kept: null,
     retryAt: null,
     manual: false,
     dueAt: null,
@@ -186,6 +189,7 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
     case 'step.failed':
     case 'undo.failed':
       history.attempts = Math.max(history.attempts, entry.attempt)
+      history.kept = meta?.kept ?? null
       history.retryAt = meta?.retryAt ?? null
       break
     case 'child.started':
@@ -238,6 +242,7 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
     const history = asks.get(key) ?? newHistory()
     history.manual = true
     history.attempts = failed?.attempt ?? 0
+    history.kept = failed?.meta?.kept ?? null
     asks.set(key, history)
     // Asked for directly before its failure: the question itself must stay in its window.
     if (!askedBefore.has(key) && failed && failed.kind !== 'child.ended') {

@@ -72,7 +72,18 @@ export class Scribe {
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
     if (outcome.events) out.emits(outcome.events, this.frame.run.uid)
+    if (outcome.shown) out.shows(outcome.shown)
+    if (outcome.documents) out.writes(outcome.documents)
+    this.answersMessages(outcome)
     return entry
+  }
+
+  /** Who has sent a message hears the first outcome of what it has brought about. */
+  private answersMessages({ ask, message, attempt }: Outcome): void {
+    const { out } = this.frame
+    if (ask.kind === 'wait' && ask.isAnsweredLater && message) out.answersMessage(message.no, true)
+    if (ask.kind !== 'step' || attempt > 1) return
+    for (const no of ask.order.answers ?? []) out.answersMessage(no, false)
   }
 
   mark(id: string): void {

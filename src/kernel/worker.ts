@@ -305,6 +305,8 @@ export class WorkerHost {
         open: (limitMs) => store.open(this.lease.worker, limitMs),
         execute: options.execute ?? null,
         outside: () => this.outside,
+        documents: async (uid) =>
+          (await store.read.documents(uid)).filter(({ untilSeq }) => untilSeq === null),
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),

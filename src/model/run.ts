@@ -106,6 +106,10 @@ export interface EntryMeta {
   }
   /** run.cancelled, run.stopping: why. run.failed: the crashes that led to it. */
   readonly reason?: string
+  /** step.failed: what the next attempt is given again. */
+  readonly kept?: Stored
+  /** step.completed: the number of the checkpoint that it is. */
+  readonly checkpoint?: number
   /** step.completed, child.ended: it can be undone. */
   readonly undoable?: boolean
   /** step.completed, child.ended of a fork: done by another run, whose it is to undo. */
@@ -158,6 +162,25 @@ export interface Message extends NewMessage {
   readonly no: number
   /** When the database accepted it. */
   readonly at: Instant
+}
+
+/** What people see of a run. What is left out stays as it was. */
+export interface Shown {
+  readonly state?: Stored
+  /** Of a machine: where it is, and the error of its last attempt to leave. */
+  readonly at?: { readonly place: string; readonly error: Stored | null }
+}
+
+/** Something that a run shows to people, written with the entry that it belongs to. */
+export interface NewDocument {
+  readonly id: string
+  readonly type: string
+  /** A later one of the same type and key takes its place. */
+  readonly key: string | null
+  readonly tags: readonly string[]
+  /** Not for people: for the run itself. */
+  readonly isHidden: boolean
+  readonly content: Stored
 }
 
 /** Retry as data: it is stored with a queued step and travels with it. */

@@ -189,7 +189,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     )
     if (!message) return
     row.inbox = 1
-    row.messages.push({ ...message, no: 1, at: now, takenSeq: null })
+    row.messages.push({ ...message, no: 1, at: now, takenSeq: null, replySeq: null })
   }
 
   private postNow(letter: Letter): void {

@@ -11,8 +11,17 @@ import type {
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid } from '../model/ids.js'
-import type { EntryKind, EntryMeta, NewEntry, NewMessage, Status, Stop } from '../model/run.js'
+import type {
+  EntryKind,
+  EntryMeta,
+  NewEntry,
+  NewMessage,
+  Shown,
+  Status,
+  Stop,
+} from '../model/run.js'
 import type { SqlValue } from './driver.js'
+import { packAnswers, packDocuments } from './documents.js'
 import { packEvents, packWaits } from './events.js'
 import {
   List,
@@ -84,6 +93,8 @@ export function packCommit(
       ...messages,
       packWaits(sorted.turns),
       packEvents(sorted.turns),
+      packDocuments(sorted.turns),
+      packAnswers(sorted.turns),
     ],
     places: {
       t: sorted.turns.map(({ place }) => place),
@@ -166,12 +177,17 @@ function turnColumns(
     undo.add(delta.undoOpen)
     plain.add(isPlain(delta) && fence.owner === by.id && !isInTransaction ? true : null)
     if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
-    if (delta.state !== null) states[uid.length - 1] = delta.state
+    if (delta.shown !== null) states[uid.length - 1] = shownText(delta.shown)
   }
   const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
   const lists = [...all, stopSeen, undo, plain].map(String)
   const texts = [builds, states].map((some) => packSparse(filled(some, turns.length)))
   return [...lists, ...texts]
+}
+
+/** Place, error, state: none of them has control characters in it. */
+function shownText({ at, state }: Shown): string {
+  return [at?.place ?? '', at?.error ?? '', state ?? ''].join('\u001d')
 }
 
 /** What entry 1 says beside the input. */
@@ -194,7 +210,9 @@ function isPlain(delta: TurnDelta): boolean {
     delta.events.length === 0 &&
     delta.waits === null &&
     delta.undoOpen === null &&
-    delta.state === null
+    delta.shown === null &&
+    delta.documents.length === 0 &&
+    delta.answers.length === 0
   )
 }
 

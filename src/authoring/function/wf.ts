@@ -154,7 +154,7 @@ function setState(context: Context, state: unknown): void {
   const what = `The state of run ${turn.run.id}`
   const checked =
     stateSchema === null ? state : parseNow(stateSchema, state, 'PAYLOAD_INVALID', what)
-  turn.show(encode(checked, 'the state of the run', around.valueBytesMax))
+  turn.show({ state: encode(checked, 'the state of the run', around.valueBytesMax) })
 }
 
 function reasonText(reason: unknown): string {
