@@ -2,6 +2,15 @@
 
 // definitions
 export { ref } from './authoring/definition.js'
+export {
+  Document,
+  document,
+  ErrorDocument,
+  LinkDocument,
+  MarkdownDocument,
+  MessageDocument,
+} from './authoring/document.js'
+export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export { workflow } from './authoring/function/workflow.js'
 export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
@@ -29,6 +38,7 @@ export type {
 // engine
 export { createEngine } from './create-engine.js'
 export type {
+  Checkpoint,
   Client,
   Engine,
   EngineEvents,

@@ -1,6 +1,7 @@
 // From rows to what people read. Pure: the caller brings the time and the definitions.
 
 import type { Made } from '../authoring/definition.js'
+import type { StoredDocument } from '../authoring/documents.js'
 import type { RunView, Settled } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
@@ -116,11 +117,11 @@ export function endError(
   return recorded ?? { name: 'Error', message: reason ?? 'the run failed' }
 }
 
-export function outcomeOf(settled: Settled): Outcome {
+export function outcomeOf(settled: Settled, documents: readonly StoredDocument[]): Outcome {
   const { id, status, payload, reason } = settled
   return status === 'completed'
-    ? { id, status, output: outputOf(payload) }
-    : { id, status, error: endError(status, payload, reason) }
+    ? { id, status, output: outputOf(payload), documents }
+    : { id, status, error: endError(status, payload, reason), documents }
 }
 
 type Difference = NonNullable<NonNullable<Entry['meta']>['difference']>

@@ -1,5 +1,6 @@
 // The public types of the engine: runs, handles, reading, events.
 
+import type { Content, Doc, StoredDocument } from '../authoring/document-types.js'
 import type {
   Args,
   Definition,
@@ -83,7 +84,11 @@ export type RunStanding<T extends Types = Types> = Readonly<
   | { status: 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
 >
 
-export type Outcome<O = unknown> = Readonly<{ id: string }> &
+export type Outcome<O = unknown> = Readonly<{
+  id: string
+  /** What the run shows to people. */
+  documents: readonly StoredDocument[]
+}> &
   Readonly<
     | { status: 'completed'; output: O }
     | { status: 'failed' | 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
@@ -141,6 +146,17 @@ export type JournalEntry = Readonly<{
   /** Children: which definition and run. */
   workflow?: string
   runId?: string
+}>
+
+/** Where a machine was, and what was shown then. */
+export type Checkpoint = Readonly<{
+  /** 1 for the first transition that has succeeded. */
+  version: number
+  seq: number
+  place: string
+  state: unknown
+  documentIds: readonly string[]
+  at: Date
 }>
 
 export type Explanation = Readonly<{
@@ -276,6 +292,9 @@ export interface Client<W = unknown> {
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
   history(runId: string, page?: PageOptions): Paged<JournalEntry>
+  checkpoints(runId: string, page?: PageOptions): Paged<Checkpoint>
+  /** What the run shows to people, in order; hidden and replaced ones are not there. */
+  documents<D extends Doc>(runId: string, type?: D): Promise<StoredDocument<Content<D>>[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */

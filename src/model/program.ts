@@ -102,6 +102,8 @@ export interface StepOrder {
 }
 
 export interface Attempt {
+  /** The step as people see it. */
+  readonly step: string
   /** 1-based. */
   readonly number: number
   /** The same for all attempts of this step, different for every other step of every run. */
