@@ -63,6 +63,8 @@ export const OUTCOME_UNKNOWN_MS = 30_000
 export const CONNECT_MS = 10_000
 
 /** Length of a step's transaction: default, and the most that can be asked for. */
+/** Of a transition of a machine that says nothing of it. */
+export const TRANSITION_TIMEOUT_MS = 300_000
 export const TRANSACTION_MS = 5_000
 export const TRANSACTION_MAX_MS = 60_000
 
