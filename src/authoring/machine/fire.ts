@@ -49,6 +49,8 @@ export interface Firing {
 export interface Left {
   /** false: its guard, or its rules, said no. */
   readonly isMoved: boolean
+  /** The run ends there. */
+  readonly isDone: boolean
   readonly place: string
   readonly state: unknown
   readonly fields: At['fields']
@@ -139,7 +141,7 @@ async function stateBefore({ machine }: Scene, { state, version }: At): Promise<
 }
 
 function unmoved({ place, at, fields }: Firing): Effect {
-  const left: Left = { isMoved: false, place, state: at.state, fields, moves: [] }
+  const left: Left = { isMoved: false, isDone: false, place, state: at.state, fields, moves: [] }
   return { value: encode(left, 'a transition') }
 }
 
@@ -161,6 +163,7 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
   const next = to && to.automatic.length > 0 ? firstNow(to, { ...call, state }) : undefined
   const left: Left = {
     isMoved: true,
+    isDone: to?.isFinal ?? false,
     place: moved.place,
     state,
     fields: done.fields.changed(),
