@@ -56,6 +56,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     definitions: settings.definitions,
     errors: settings.errors,
     events: settings.events,
+    sentTo: new Map(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
@@ -73,11 +74,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log): readonly Program[] {
-  const { definitions, valueBytesMax, tx } = settings
+  const { definitions, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
-  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events }
+  // biome-ignore format: one thing
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events, transitionTimeoutMs }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

@@ -43,6 +43,8 @@ export interface Surroundings {
   readonly throwRecorded: ThrowRecorded
   /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
   tx(client: PgClient): unknown
+  /** Of a transition that says nothing of it; null: none. */
+  readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */
   readonly events: EventSchemasGiven
   /** The definition of that name that this engine has. */

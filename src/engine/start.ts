@@ -113,7 +113,7 @@ export function storedInput(core: Core, target: Found, input: unknown): Stored |
 
 /** A workflow's own timeout is that of its runs; a task's is that of one attempt, and not our business here. */
 function readTimeout(timeout: unknown, made: Made | null, where: string): number | null {
-  if (timeout === undefined) return made?.kind === 'workflow' ? made.timeoutMs : null
+  if (timeout === undefined) return made === null || made.kind === 'task' ? null : made.timeoutMs
   const ms = durationMs(timeout as Duration)
   if (ms === 0) throw optionInvalid('timeout', where, timeout, 'longer than 0')
   return ms

@@ -45,15 +45,22 @@ export type UndoState = Readonly<{
   state: 'planned' | 'done' | 'failed' | 'skipped'
 }>
 /** What the run can take now. */
-export type Offer = Readonly<{ kind: 'signal'; name: string; schema: object | null }>
+export type Offer = Readonly<{
+  kind: 'signal' | 'transition' | 'event'
+  name: string
+  schema: object | null
+}>
 
 export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
 
 export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
-  /** What wf.setState said last. */
+  /** What wf.setState said last; of a machine, its state. */
   state: T['state']
+  /** Where a machine is. */
+  place: string | null
+  /** Of a machine that goes on: its last attempt to leave that place has failed. */
   hasError: boolean
   error: StoredError | null
   tags: Dict<string>
@@ -212,6 +219,10 @@ type Fact<P = Nothing> = Readonly<
 >
 export interface EngineEvents {
   'workflow.created': Fact
+  /** One for each, in order. `event`: the transition, or the type of the event. */
+  'workflow.transition': Fact<{ from: string; to: string; event: string; payload: unknown }>
+  /** A machine has been at `state` for as long as it may. */
+  'workflow.timeout.triggered': Fact<{ state: string }>
   'run.completed': Fact<{ output: unknown }>
   'run.failed': Fact<{ error: StoredError }>
   'run.cancelled': Fact<{ reason: string }>
@@ -258,6 +269,13 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: TriggerOptions,
   ): Promise<RunInfo>
+  /** An event for an event machine, which the first one creates; resolves when it is at rest again, and that is stored. */
+  send<D extends Target<W>>(
+    target: D,
+    id: string,
+    event: TypesOf<D, W>['event'],
+    options?: MessageOptions,
+  ): Promise<Sent<D extends { '~place': infer S extends string } ? S : string, TypesOf<D, W>['state']>>
   /** To every run of the workspace that waits for it now. The same id again changes nothing. */
   emit<K extends EventName>(
     event: K,

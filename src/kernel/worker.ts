@@ -348,7 +348,7 @@ export class WorkerHost {
     if (next.kind === 'go') return
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
-      this.frames.keep(frame)
+      this.frames.keep(frame, this.anchor.now())
       if (next.dueAt !== null) this.claimer.expect(next.dueAt)
       const at = this.anchor.now()
       const id = `${run.uid}:waiting:${frame.epoch}`

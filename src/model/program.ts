@@ -192,6 +192,8 @@ export interface EmittedEvent {
 
 export interface Wish {
   readonly names: readonly string[]
+  /** Where the run is while it waits, for people. */
+  readonly place?: string
   readonly until: Due | null
   /** Children whose end is told as a message of that name. */
   readonly children?: readonly AwaitedChild[]

@@ -8,6 +8,8 @@ import type { TransitionContext } from './types.js'
 export interface Machine {
   readonly initial: string
   readonly places: ReadonlyMap<string, Place>
+  /** Runs once, before anything else. */
+  readonly begins?: Transition
   /** Of the state, checked before it is stored; null: any. */
   readonly state: Schema | null
   /** Of what the run gives back at its end. */

@@ -21,3 +21,20 @@ export interface TransitionContext<I = unknown> extends Step {
   /** A result before the end. */
   setOutput(output: unknown): void
 }
+
+/** What became of an event. */
+export type Sent<S = string, C = unknown> = Readonly<{
+  id: string
+  state: S
+  /** How many transitions it has led to. */
+  transitions: number
+  done: boolean
+  snapshot: Readonly<{
+    schema: 'durable-workflow-snapshot'
+    version: 1
+    engine: string
+    state: S
+    status: 'active' | 'done' | 'error'
+    context: C
+  }>
+}>

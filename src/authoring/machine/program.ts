@@ -1,0 +1,40 @@
+// The interpreter: from place to place, one transition at a time, each in one commit.
+//
+// A round of its loop ends with a transition that succeeded: what that left is where the next round begins, on a cold start
+// too, and its number is the number of the checkpoint. What fails, is refused or moves to an error place stays in its round.
+
+import { decode, encode } from '../../model/codec.js'
+import type { Program, Turn } from '../../model/program.js'
+import type { Made, Surroundings } from '../definition.js'
+import { checkedInput } from '../input.js'
+import { failureOf } from '../recorded.js'
+import { type At, Stay } from './stay.js'
+
+export type MachineMade = Extract<Made, { kind: 'machine' }>
+
+export function machineProgram(made: MachineMade, around: Surroundings): Program {
+  const { machine } = made
+  return {
+    name: made.name,
+    version: made.version,
+    style: 'machine',
+    body: async (turn) => {
+      try {
+        const input = await checkedInput(made, turn, around)
+        const scene = { made, machine, around, input }
+        const what = `where machine "${made.name}" is`
+        const initial = encode(atFirst(made, input), what, around.valueBytesMax)
+        return await turn.loop('', initial, (inner: Turn, at) =>
+          new Stay(scene, inner, decode(at) as At).untilMoved(),
+        )
+      } catch (error) {
+        throw failureOf(error, `the error of machine "${made.name}"`)
+      }
+    },
+  }
+}
+
+function atFirst({ machine }: MachineMade, input: unknown): At {
+  const { initial: place } = machine
+  return { place, state: machine.begin(input), fields: {}, version: 0, children: [] }
+}

@@ -1,0 +1,203 @@
+// One stay at a place, until a transition has succeeded: chooses what runs, waits for what comes, and bears what fails.
+
+import { decode, encode } from '../../model/codec.js'
+import { PerdureError } from '../../model/errors.js'
+import { type Due, Failure, type Round, type Turn } from '../../model/program.js'
+import type { Instant, Message, Stored } from '../../model/run.js'
+import { endOpenChildren, outcomeOf, startChildren } from './children.js'
+import type { Place, Transition } from './description.js'
+import { type Child, type Firing, fire, type Left, type Scene } from './fire.js'
+import { choose } from './guards.js'
+
+/** What a round leaves to the next. */
+export interface At {
+  readonly place: string
+  readonly state: unknown
+  /** What transitions have assigned to `this`. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** How many transitions have succeeded. */
+  readonly version: number
+  /** What runs next by itself; null: nothing; absent: its guards are to be asked. */
+  readonly next?: string | null
+  readonly output?: { readonly value: unknown }
+  readonly children: readonly Child[]
+  /** Ends of children that the place they came to did not take. */
+  readonly arrived?: readonly Arrived[]
+}
+
+interface Arrived {
+  readonly callback: string
+  readonly outcome: unknown
+}
+
+/** The name of the message that tries the failed transition again. */
+export const RETRY = '(retry)'
+
+export class Stay {
+  private readonly scene: Scene
+  private readonly turn: Turn
+  private readonly from: At
+  private place: string
+  private fields: At['fields']
+  private next: At['next']
+  private enteredAt: Instant
+  private lateFrom = 0
+  private isResting = false
+  private failed: Firing | null = null
+  private children: readonly Child[]
+  private arrived: readonly Arrived[]
+
+  constructor(scene: Scene, turn: Turn, from: At) {
+    this.scene = scene
+    this.turn = turn
+    this.from = from
+    this.place = from.place
+    this.fields = from.fields
+    this.next = from.next
+    this.children = from.children
+    this.arrived = from.arrived ?? []
+    this.enteredAt = turn.now()
+  }
+
+  async untilMoved(): Promise<Round> {
+    for (;;) {
+      const firing = await this.whatRuns()
+      const left = await this.attempt(firing)
+      if (left) return this.moved(left)
+    }
+  }
+
+  private async whatRuns(): Promise<Firing> {
+    const { begins } = this.scene.machine
+    if (begins && this.from.version === 0) return this.firing(begins)
+    const place = this.placeNamed(this.place)
+    const chosen = this.isResting ? null : await this.automatic(place)
+    if (chosen) return chosen
+    this.isResting = true
+    return (await this.heard(place)) ?? this.whatRuns()
+  }
+
+  private async automatic(place: Place): Promise<Firing | null> {
+    const { next } = this
+    this.next = undefined
+    if (next === null || place.automatic.length === 0) return null
+    const known = place.automatic.find(({ name }) => name === next)
+    if (known) return this.firing(known)
+    const [first] = place.automatic
+    if (first?.guard === null) return this.firing(first)
+    const { state } = this.from
+    const chosen = await choose(this.scene, this.turn, place, { state, fields: this.fields })
+    return chosen && { ...this.firing(chosen.transition), isGuarded: chosen.isDoubtful }
+  }
+
+  /** null: what came is kept for another place. */
+  private async heard(place: Place): Promise<Firing | null> {
+    const here = this.arrived.find(({ callback }) => place.waiting.has(callback))
+    if (here) {
+      this.arrived = this.arrived.filter((one) => one !== here)
+      return this.taken(place, here.callback, encode(here.outcome, 'the outcome of a child'), [])
+    }
+    const late = place.late[this.lateFrom]
+    const until: Due | null = late ? { at: this.enteredAt + late.afterMs } : null
+    const names = [...place.waiting.keys(), ...(this.failed ? [RETRY] : [])]
+    const children = this.children.flatMap(({ uid, callback }) =>
+      callback === null ? [] : [{ uid, as: callback }],
+    )
+    const wish = { names, until, place: place.name, isAnsweredLater: true, children }
+    const message = await this.turn.receive('wait', wish)
+    if (message) return this.told(place, message)
+    this.lateFrom += 1
+    return late ? this.firing(late.transition) : null
+  }
+
+  private told(place: Place, { name, payload, no, meta }: Message): Firing | null {
+    if (meta?.uid) {
+      const child = this.children.find(({ uid }) => uid === meta.uid)
+      this.children = this.children.filter((one) => one !== child)
+      const outcome = outcomeOf(child, meta.status ?? 'failed', payload)
+      this.arrived = [...this.arrived, { callback: name, outcome }]
+      return null
+    }
+    if (name === RETRY && this.failed) {
+      return { ...this.failed, answers: [no], isManual: true, fields: this.fields }
+    }
+    return this.taken(place, name, payload, [no])
+  }
+
+  private taken(
+    place: Place,
+    name: string,
+    payload: Stored | null,
+    answers: readonly number[],
+  ): Firing | null {
+    const transition = place.waiting.get(name)
+    if (!transition) return null
+    return { ...this.firing(transition), payload, answers, isGuarded: transition.guard !== null }
+  }
+
+  private firing(transition: Transition): Firing {
+    const { place, fields } = this
+    const base = { payload: null, answers: [], isGuarded: false, isManual: false }
+    return { ...base, transition, place, fields, at: this.from }
+  }
+
+  /** null: nothing has changed, or the run is at an error place now. */
+  private async attempt(firing: Firing): Promise<Left | null> {
+    const { machine } = this.scene
+    const { errorPlace } = firing.transition
+    try {
+      const left = await fire(this.scene, this.turn, firing)
+      return left.isMoved ? left : null
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      // Who sent the event is told, and the machine is where it was.
+      if (machine.takesEvents && firing.transition !== machine.begins) return null
+      if (errorPlace === null) throw error
+      if (error.kept !== null) this.fields = decode(error.kept) as At['fields']
+      this.place = errorPlace
+      this.failed = firing
+      this.isResting = false
+      this.lateFrom = 0
+      this.enteredAt = this.turn.now()
+      return null
+    }
+  }
+
+  private async moved(left: Left): Promise<Round> {
+    const { scene, turn, from } = this
+    const started = await startChildren(scene, turn, left.starts ?? [])
+    const children = [...this.children, ...started]
+    const { place, state, fields, next } = left
+    const output = left.output ?? from.output
+    const { machine, made, around } = scene
+    if (this.placeNamed(place).isFinal) {
+      await endOpenChildren(turn, children)
+      const value = output ? output.value : machine.end(place, state)
+      const what = `the output of machine "${made.name}"`
+      return { done: true, value: encode(value, what, around.valueBytesMax) }
+    }
+    const at: At = {
+      place,
+      state,
+      fields,
+      version: from.version + 1,
+      children,
+      arrived: this.arrived,
+      ...(next !== undefined && { next }),
+      ...(output && { output }),
+    }
+    // What it is made of has been measured where it was written.
+    return { done: false, value: encode(at, `where machine "${made.name}" is`) }
+  }
+
+  private placeNamed(name: string): Place {
+    const { made, machine } = this.scene
+    const place = machine.places.get(name)
+    if (place) return place
+    throw new PerdureError('DEFINITION_INVALID', `Machine "${made.name}" has no place "${name}".`, {
+      hint: 'deploy the code that has it, or give the changed machine another version',
+      runId: this.turn.run.id,
+    })
+  }
+}
+
