@@ -9,7 +9,7 @@ export {
   LinkDocument,
   MarkdownDocument,
   MessageDocument,
-} from './authoring/document.js'
+} from './authoring/documents.js'
 export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export { workflow } from './authoring/function/workflow.js'
 export { typed } from './authoring/schema.js'

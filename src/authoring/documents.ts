@@ -1,122 +1,105 @@
-// Documents as the code of a run writes and reads them: a draft, stored with the answer of its attempt or not at all.
+// Types of documents: document(), @Document, and those that are built in.
 
-import { decode, encode } from '../model/codec.js'
-import { checkOptions, optionInvalid } from '../model/errors.js'
-import { isStepName } from '../model/ids.js'
+import { encode } from '../model/codec.js'
+import { checkOptions, nameInvalid, optionInvalid } from '../model/errors.js'
+import { DEFINITION_NAME } from '../model/ids.js'
 import { ERROR_TEXT_MAX } from '../model/limits.js'
-import type { Attempt, DocumentRow } from '../model/program.js'
-import { type Generator, generatorOf } from '../model/random.js'
-import type { Instant, NewDocument } from '../model/run.js'
-import { type DocumentFacts, documentFacts, ErrorDocument } from './document.js'
-import type {
-  Content,
-  Doc,
-  DocumentOptions,
-  Documents,
-  StoredDocument,
-} from './document-types.js'
-import { parse } from './schema.js'
+import type { NewDocument } from '../model/run.js'
+import { isClass } from './definition.js'
+import type { DocumentClass, DocumentType } from './document-types.js'
+import { isSchema } from './schema.js'
+import type { Opt, Schema } from './types.js'
 
 export type * from './document-types.js'
 
-const TAGS_MAX = 16
-
-export interface DraftOf {
-  readonly attempt: Attempt
-  /** When, as far as is known before it is stored. */
-  readonly now: Instant
-  readonly valueBytesMax: number
+/** What is known of a type of documents at run time. */
+export interface DocumentFacts {
+  readonly name: string
+  readonly schema: Schema | null
+  /** Whose instances are taken as plain content. */
+  readonly prototype: object | null
 }
 
-/** The documents of one attempt. Of an attempt that is over nothing is taken any more. */
-export class DocumentDraft implements Documents {
-  readonly #of: DraftOf
-  #ids: Generator | null = null
-  #written: NewDocument[] = []
+/** Shared by all copies of the package. */
+const BRAND = Symbol.for('perdure.document')
 
-  constructor(of: DraftOf) {
-    this.#of = of
+/** A type of documents whose content passes the schema. */
+export function document<C>(name: string, schema: Schema<unknown, C>): DocumentType<C> {
+  const facts = { name: nameOf(name), schema: schemaOf(schema, name), prototype: null }
+  const type = Object.defineProperty({ documentName: name }, BRAND, { value: facts })
+  return Object.freeze(type) as unknown as DocumentType<C>
+}
+
+/** Stands on a class, as a standard decorator and as one of `experimentalDecorators`. */
+export type DocumentDecorator = <C extends DocumentClass>(
+  cls: C,
+  context?: ClassDecoratorContext<C>,
+) => void
+
+/** The class is a type of documents: its fields are the content. The name is that of the class, unless one is given. */
+export function Document(
+  options: Opt<{ name: string; schema: Schema }> = {},
+): DocumentDecorator {
+  const where = '@Document'
+  if (typeof options !== 'object' || options === null) {
+    throw optionInvalid('options', where, options, 'an object: @Document({ name, schema })')
   }
-
-  /** What the attempt has saved, in order; of one type and key only the last. */
-  get written(): readonly NewDocument[] {
-    return this.#written
-  }
-
-  async save<D extends Doc>(type: D, given: Content<D>, options?: DocumentOptions) {
-    this.#check()
-    const facts = documentFacts(type, 'documents.save')
-    const more = readDocumentOptions(options, facts.name)
-    const content = await contentOf(facts, given, this.#of.valueBytesMax)
-    // The schema may have taken its time.
-    this.#check()
-    const document: NewDocument = { id: this.#newId(), type: facts.name, ...more, content }
-    this.#written = placed(this.#written, document)
-    return this.#told(document) as StoredDocument<Content<D>>
-  }
-
-  async find<D extends Doc>(type: D, key?: string) {
-    const { name } = documentFacts(type, 'documents.find')
-    const wanted = key === undefined ? null : documentKey(key, name)
-    const all = await this.#view()
-    const found = all.findLast(
-      (document) => document.className === name && (wanted === null || document.key === wanted),
-    )
-    return (found ?? null) as StoredDocument<Content<D>> | null
-  }
-
-  async all<D extends Doc>(type?: D, options?: { readonly tag?: string | undefined }) {
-    const name = type === undefined ? null : documentFacts(type, 'documents.all').name
-    const tag = readTag(options)
-    const all = await this.#view()
-    return all.filter(
-      ({ className, tags }) =>
-        (name === null || className === name) && (tag === null || tags.includes(tag)),
-    ) as StoredDocument<Content<D>>[]
-  }
-
-  /** What is stored, with what this attempt has written in its place. */
-  async #view(): Promise<StoredDocument[]> {
-    this.#check()
-    const rows: readonly (NewDocument | DocumentRow)[] = await this.#of.attempt.documents()
-    this.#check()
-    const all = this.#written.reduce(placed, [...rows])
-    return all.map((one) => ('seq' in one ? storedDocument(one) : this.#told(one)))
-  }
-
-  #told(document: NewDocument): StoredDocument {
-    const { step, number: attempt } = this.#of.attempt
-    return storedDocument({ ...document, step, attempt, at: this.#of.now })
-  }
-
-  #check(): void {
-    this.#of.attempt.signal.throwIfAborted()
-  }
-
-  /** The same at every execution of this attempt: nothing of an execution that was lost is stored. */
-  #newId(): string {
-    const { idempotencyKey, number } = this.#of.attempt
-    this.#ids ??= generatorOf(`${idempotencyKey}/${number}/documents`)
-    return this.#ids.uuid()
+  checkOptions(options, where, ['name', 'schema'])
+  const { name, schema } = options
+  const checked = schema === undefined ? null : schemaOf(schema, name ?? where)
+  return (cls, context) => {
+    const facts: DocumentFacts = {
+      name: nameOf(name ?? context?.name ?? cls.name),
+      schema: checked,
+      prototype: cls.prototype as object,
+    }
+    Object.defineProperty(cls, BRAND, { value: facts })
   }
 }
 
-/** What replaces another stands in its place. */
-function placed<T extends NewDocument>(all: T[], document: T): T[] {
-  const { type, key } = document
-  const at = key === null ? -1 : all.findIndex((one) => one.type === type && one.key === key)
-  return at < 0 ? [...all, document] : all.with(at, document)
+/** What a call was given as a type; `where` names the call. */
+export function documentFacts(type: unknown, where: string): DocumentFacts {
+  if (typeof type === 'string') return { name: nameOf(type), schema: null, prototype: null }
+  const isThing = (typeof type === 'object' && type !== null) || typeof type === 'function'
+  // Its own: a class does not become the type that it extends.
+  if (isThing && Object.hasOwn(type, BRAND)) return (type as { [BRAND]: DocumentFacts })[BRAND]
+  const expected = isClass(type)
+    ? 'a class with @Document'
+    : 'what document() gives, a class with @Document, or a name'
+  throw optionInvalid('type', where, type, expected)
 }
 
-/** As people and code see it. */
-export function storedDocument(
-  row: NewDocument & Pick<DocumentRow, 'step' | 'attempt' | 'at'>,
-): StoredDocument {
-  const { id, type: className, key, tags, step, attempt } = row
-  const content = decode(row.content)
-  const createdAt = new Date(row.at)
-  return Object.freeze({ id, className, key, tags, content, step, attempt, createdAt })
+function nameOf(name: unknown): string {
+  if (typeof name === 'string' && DEFINITION_NAME.test(name)) return name
+  throw nameInvalid('document', name)
 }
+
+function schemaOf(schema: unknown, name: unknown): Schema {
+  if (isSchema(schema)) return schema
+  const expected = 'a Standard Schema (Zod, Valibot, ArkType, …) or typed<T>()'
+  throw optionInvalid('schema', `document("${String(name)}")`, schema, expected)
+}
+
+// ── those that are built in ─────────────────────────────────────────────────────────────────────────────────
+
+/** Something that was said. */
+export const MessageDocument: DocumentType<{ role: string; content: string }> = document(
+  'MessageDocument',
+  texts(['role', 'content']),
+)
+export const MarkdownDocument: DocumentType<{ markdown: string }> = document(
+  'MarkdownDocument',
+  texts(['markdown']),
+)
+export const LinkDocument: DocumentType<{ url: string; title?: string | undefined }> = document(
+  'LinkDocument',
+  texts(['url'], ['title']),
+)
+/** Of a transition that failed: written by the engine for each attempt. */
+export const ErrorDocument: DocumentType<{ error: string }> = document(
+  'ErrorDocument',
+  texts(['error']),
+)
 
 /** What an attempt that failed leaves to people. */
 export function errorDocument(message: string, id: string): NewDocument {
@@ -126,55 +109,22 @@ export function errorDocument(message: string, id: string): NewDocument {
   return { id, type, key: null, tags: [], isHidden: false, content }
 }
 
-async function contentOf(facts: DocumentFacts, given: unknown, bytesMax: number) {
-  const { name, schema, prototype } = facts
-  // An instance of the class is its content; what methods it has, every reader has from the class.
-  const isInstance = prototype !== null && given instanceof Object && isOf(given, prototype)
-  const plain: unknown = isInstance ? { ...given } : given
-  const what = `The content of document "${name}"`
-  const checked = schema ? await parse(schema, plain, 'PAYLOAD_INVALID', what) : plain
-  return encode(checked, `the content of document "${name}"`, bytesMax)
-}
-
-function isOf(value: object, prototype: object): boolean {
-  return Object.getPrototypeOf(value) === prototype
-}
-
-// ── options ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-export function readDocumentOptions(
-  options: unknown,
-  name: string,
-): Pick<NewDocument, 'key' | 'tags' | 'isHidden'> {
-  const where = `documents.save("${name}")`
-  if (options === undefined) return { key: null, tags: [], isHidden: false }
-  if (typeof options !== 'object' || options === null) {
-    throw optionInvalid('options', where, options, 'an object')
+/** An object of texts, and nothing else. */
+function texts<T>(needed: readonly (keyof T & string)[], more: readonly string[] = []): Schema<T> {
+  const validate = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) {
+      return { issues: [{ message: 'must be an object' }] }
+    }
+    const given = value as Readonly<Record<string, unknown>>
+    const wrong = [
+      ...needed.filter((key) => typeof given[key] !== 'string'),
+      ...more.filter((key) => given[key] !== undefined && typeof given[key] !== 'string'),
+    ].map((key) => ({ message: 'must be a text', path: [key] }))
+    const unknown = Object.keys(given)
+      .filter((key) => ![...needed, ...more].includes(key))
+      .map((key) => ({ message: 'is not a field of it', path: [key] }))
+    const issues = [...wrong, ...unknown]
+    return issues.length > 0 ? { issues } : { value: value as T }
   }
-  checkOptions(options, where, ['key', 'tags', 'hidden'])
-  const { key, tags = [], hidden = false } = options as Readonly<Record<string, unknown>>
-  if (typeof hidden !== 'boolean') throw optionInvalid('hidden', where, hidden, 'true or false')
-  if (!Array.isArray(tags) || tags.length > TAGS_MAX || !tags.every(isStepName)) {
-    throw optionInvalid('tags', where, tags, `at most ${TAGS_MAX} texts of 1 to 256 bytes`)
-  }
-  const isKeyed = key !== undefined && key !== null
-  return { key: isKeyed ? documentKey(key, name) : null, tags: [...tags], isHidden: hidden }
-}
-
-export function documentKey(key: unknown, name: string): string {
-  if (isStepName(key)) return key
-  throw optionInvalid('key', `documents of "${name}"`, key, 'a text of 1 to 256 bytes')
-}
-
-/** null: of any tag. */
-export function readTag(options: unknown): string | null {
-  const where = 'documents.all'
-  if (options === undefined) return null
-  if (typeof options !== 'object' || options === null) {
-    throw optionInvalid('options', where, options, 'an object: { tag }')
-  }
-  checkOptions(options, where, ['tag'])
-  const { tag } = options as { readonly tag?: unknown }
-  if (tag !== undefined && !isStepName(tag)) throw optionInvalid('tag', where, tag, 'a text')
-  return tag ?? null
+  return { '~standard': { version: 1, vendor: 'perdure', validate } }
 }

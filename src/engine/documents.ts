@@ -1,7 +1,7 @@
 // What a run shows to people.
 
-import { documentFacts } from '../authoring/document.js'
-import { type StoredDocument, storedDocument } from '../authoring/documents.js'
+import { storedDocument } from '../authoring/document-draft.js'
+import { documentFacts, type StoredDocument } from '../authoring/documents.js'
 import type { RunReader } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'
 

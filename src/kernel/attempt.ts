@@ -21,7 +21,7 @@ import {
   type StepOrder,
   type Transaction,
 } from '../model/program.js'
-import type { RunFacts, Stored } from '../model/run.js'
+import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
@@ -51,6 +51,7 @@ export interface AttemptOwner {
 
 export interface AttemptDeps {
   readonly clock: Clock
+  readonly now: () => Instant
   readonly fault: Ports['fault']
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
@@ -162,6 +163,10 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   get step(): string {
     return shownName(this.ask.name, this.ask.occurrence)
+  }
+
+  now(): Instant {
+    return this.deps.now()
   }
 
   get idempotencyKey(): string {

@@ -300,6 +300,7 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        now: () => this.anchor.now(),
         fault: (point) => ports.fault(point),
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),

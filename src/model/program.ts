@@ -104,6 +104,8 @@ export interface StepOrder {
 export interface Attempt {
   /** The step as people see it. */
   readonly step: string
+  /** The database's time, as nearly as it is known here. */
+  now(): Instant
   /** 1-based. */
   readonly number: number
   /** The same for all attempts of this step, different for every other step of every run. */

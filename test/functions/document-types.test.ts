@@ -2,8 +2,8 @@
 
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { documentFacts } from '../../src/authoring/document.js'
-import { DocumentDraft, errorDocument } from '../../src/authoring/documents.js'
+import { DocumentDraft } from '../../src/authoring/document-draft.js'
+import { documentFacts, errorDocument } from '../../src/authoring/documents.js'
 import {
   Document,
   document,
@@ -37,10 +37,11 @@ function draftOf(rows: readonly DocumentRow[] = [], given: Partial<Attempt> = {}
     number: 2,
     idempotencyKey: 'run/1/write',
     signal: new AbortController().signal,
+    now: () => 5_000,
     documents: async () => rows,
     ...given,
   } as unknown as Attempt
-  return new DocumentDraft({ attempt, now: 5_000, valueBytesMax: 1_000 })
+  return new DocumentDraft(attempt, 1_000)
 }
 
 function row(id: string, text: string, more: Partial<DocumentRow> = {}): DocumentRow {

@@ -4,15 +4,8 @@ import { decode, encode } from '../../model/codec.js'
 import type { Attempt, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Instant, Stored } from '../../model/run.js'
-import { documentFacts } from '../document.js'
-import {
-  DocumentDraft,
-  documentKey,
-  type Documents,
-  readDocumentOptions,
-  readTag,
-  type StoredDocument,
-} from '../documents.js'
+import { DocumentDraft, documentKey, readDocumentOptions, readTag } from '../document-draft.js'
+import { type Documents, documentFacts, type StoredDocument } from '../documents.js'
 import { refuseNested } from '../nesting.js'
 import { answered } from '../recorded.js'
 import type { Context } from './context.js'
@@ -81,10 +74,9 @@ class RecordedDocuments {
   }
 
   #order(execute: (draft: DocumentDraft) => ReturnType<StepOrder['execute']>): StepOrder {
-    const { turn, around } = this.#context
-    const { valueBytesMax } = around
+    const { valueBytesMax } = this.#context.around
     const run = (attempt: Attempt) =>
-      execute(new DocumentDraft({ attempt, now: turn.now(), valueBytesMax }))
+      execute(new DocumentDraft(attempt, valueBytesMax))
     return { label: LABEL, retry: NO_RETRY, timeoutMs: null, execute: run }
   }
 }
