@@ -142,7 +142,7 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
       if (how === 'schema') await wf.documents.save(Loud, { text: 5 } as never)
       if (how === 'value') await wf.documents.save('Any', { a: { b: () => {} } })
       try {
-        wf.documents.save(Loud, { text: 'x' }, { kee: 'k' } as never)
+        void wf.documents.save(Loud, { text: 'x' }, { kee: 'k' } as never)
       } catch (error) {
         return (error as { code: string }).code
       }
