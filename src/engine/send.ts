@@ -23,8 +23,7 @@ export interface Sending {
 }
 
 export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
-  const { to, target } = sending
-  const { made, name: definition } = target
+  const { made, name: definition } = sending.target
   if (made && (made.kind !== 'machine' || !made.machine.takesEvents)) {
     throw optionInvalid('machine', 'engine.send', definition, 'an event machine; use trigger or signal')
   }

@@ -1,6 +1,7 @@
 // One transition as a step: a draft of the state, an object of its own to be `this`, and all that it means in one answer.
 
 import { decode, encode } from '../../model/codec.js'
+import type { Uid } from '../../model/ids.js'
 import type { Attempt, Effect, Failure, Kept, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Stored } from '../../model/run.js'
@@ -25,7 +26,7 @@ export interface Scene {
 }
 
 export interface Child {
-  readonly uid: string
+  readonly uid: Uid
   readonly id: string
   readonly callback: string | null
 }
@@ -205,7 +206,7 @@ async function checkedOutput(
 /** What stays of a failed attempt: its error as a document, and what it has assigned to `this`. */
 function failed(
   scene: Scene,
-  { transition, place, at }: Firing,
+  { transition, place }: Firing,
   failure: Failure,
   of: { attempt: number; isLast: boolean; firings: { fields: Fields | null }; turn: Turn },
 ): Kept {
