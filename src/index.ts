@@ -3,6 +3,9 @@
 // definitions
 export { ref } from './authoring/definition.js'
 export { workflow } from './authoring/function/workflow.js'
+export { Guard, Transition, Workflow } from './authoring/machine/class.js'
+export { machine } from './authoring/machine/machine.js'
+export type { Sent, TransitionContext } from './authoring/machine/types.js'
 export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
 export type {

@@ -1,5 +1,6 @@
 // The public types of the engine: runs, handles, reading, events.
 
+import type { Sent } from '../authoring/machine/types.js'
 import type {
   Args,
   Definition,
@@ -196,6 +197,8 @@ type Fact<P = Nothing> = Readonly<
 >
 export interface EngineEvents {
   'workflow.created': Fact
+  'workflow.transition': Fact<{ from: string; to: string; event: string; payload: unknown }>
+  'workflow.timeout.triggered': Fact<{ state: string }>
   'run.completed': Fact<{ output: unknown }>
   'run.failed': Fact<{ error: StoredError }>
   'run.cancelled': Fact<{ reason: string }>
@@ -230,6 +233,13 @@ export interface Client<W = unknown> {
   ): Promise<Outcome<TypesOf<D, W>['output']>>
   /** The typed handle of a run, by its id. Asks nothing of the database. */
   handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
+  /** An event for an event machine, which the first one creates; resolves at the next stable state. */
+  send<D extends Target<W>>(
+    target: D,
+    id: string,
+    event: TypesOf<D, W>['event'],
+    options?: MessageOptions,
+  ): Promise<Sent<D extends { '~place': infer S } ? S : string, TypesOf<D, W>['state']>>
   signal(
     runId: string,
     name: string,

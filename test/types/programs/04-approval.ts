@@ -2,7 +2,6 @@
 
 import {
   createEngine,
-  Document,
   Guard,
   machine,
   Transition,
@@ -19,7 +18,6 @@ type Brief = z.infer<typeof Brief>
 type State = z.infer<typeof State>
 type Decision = z.infer<typeof Decision>
 
-@Document({ name: 'Draft' })
 class DraftDocument {
   title!: string
   text!: string
