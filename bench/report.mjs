@@ -46,10 +46,10 @@ export function goalTable(figures) {
 
 /** Why goals are missed, as far as plan.mjs knows it. */
 export function reasons(figures) {
-  return judged(figures)
+  const lines = judged(figures)
     .filter(({ goal, isMet }) => isMet === false && goal.why)
-    .map(({ goal }) => `\n- ${goal.workload}, ${wanted(goal)}: ${goal.why}`)
-    .join('')
+    .map(({ goal }) => `- ${goal.workload}, ${wanted(goal)}: ${goal.why}`)
+  return lines.length > 0 ? `\n${lines.join('\n')}\n` : ''
 }
 
 function wanted({ text, to, atLeast, atMost, unit, value }) {

@@ -56,6 +56,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     definitions: settings.definitions,
     errors: settings.errors,
     events: settings.events,
+    sentTo: new Map(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {

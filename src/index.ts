@@ -2,6 +2,15 @@
 
 // definitions
 export { ref } from './authoring/definition.js'
+export {
+  Document,
+  document,
+  ErrorDocument,
+  LinkDocument,
+  MarkdownDocument,
+  MessageDocument,
+} from './authoring/documents.js'
+export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export { workflow } from './authoring/function/workflow.js'
 export { Guard, Transition, Workflow } from './authoring/machine/class.js'
 export { machine } from './authoring/machine/machine.js'
@@ -32,6 +41,7 @@ export type {
 // engine
 export { createEngine } from './create-engine.js'
 export type {
+  Checkpoint,
   Client,
   Engine,
   EngineEvents,

@@ -14,7 +14,8 @@
 -- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
--- t_waits, t_events: listen_v1, null if no turn has any.
+-- t_waits, t_events: listen_v1; t_documents, t_answers: leave_behind_v1; null if no turn has any.
+-- t_state: what people see of the run: place, error and state, parted by U+001C. Without a place, only the state is new.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -185,7 +186,7 @@ begin
           where is_whole or applied[e.turn] = phase;
       if t_state <> '' then
         insert into states (uid, place, error, state)
-          select t.uid, nullif(split_part(t.shown, E'\x1d', 1), ''), nullif(split_part(t.shown, E'\x1d', 2), ''), nullif(split_part(t.shown, E'\x1d', 3), '')
+          select t.uid, nullif(split_part(t.shown, E'\x1c', 1), ''), nullif(split_part(t.shown, E'\x1c', 2), ''), nullif(split_part(t.shown, E'\x1c', 3), '')
             from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, shown, i)
             where t.shown is not null and (is_whole or applied[t.i] = phase)
           on conflict (uid) do update set
@@ -397,11 +398,11 @@ begin
 end $f$;
 
 -- What the entries of turns leave beside the journal, as JSON: [turn, entry, hidden, id, type, key, tags, content], and the messages
--- that they answer: [turn, no, entry], null: later.
+-- that they answer: [turn, no, entry], null: later. Rare, so it is planned each time (C6).
 create function @schema@.leave_behind_v1(t_uid uuid[], t_seq int[], applied int[], t_documents text, t_answers text) returns void
 language plpgsql
 set search_path = @schema@, pg_temp
-set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set plan_cache_mode = force_custom_plan
 as $f$
 declare
   d json;
@@ -424,8 +425,12 @@ begin
         from (select coalesce(max(o.no), 0) + 1 as no from documents o where o.uid = run and o.seq = at_seq) n;
   end loop;
   if t_answers is not null then
-    update messages m set reply_seq = coalesce(t_seq[(a.one ->> 0)::int] + (a.one ->> 2)::int, 0)
-      from json_array_elements(t_answers::json) a (one)
-      where applied[(a.one ->> 0)::int] > 0 and m.uid = t_uid[(a.one ->> 0)::int] and m.no = (a.one ->> 1)::int;
+    -- The last word about a message counts.
+    update messages m set reply_seq = coalesce(t_seq[a.turn] + a.entry, 0)
+      from (select distinct on (a.turn, a.no) a.turn, a.no, a.entry
+        from (select (e.one ->> 0)::int as turn, (e.one ->> 1)::int as no, (e.one ->> 2)::int as entry, e.i
+          from json_array_elements(t_answers::json) with ordinality e (one, i)) a
+        where applied[a.turn] > 0 order by a.turn, a.no, a.i desc) a
+      where m.uid = t_uid[a.turn] and m.no = a.no;
   end if;
 end $f$;

@@ -2,6 +2,7 @@
 // the engine and its handles read the types from there.
 
 import type { Duration } from '../model/time.js'
+import type { Documents } from './document-types.js'
 
 // ── time, schemas ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -257,6 +258,8 @@ export interface Wf<T extends Types = Types> {
   readonly run: RunRef
   /** Silent while the run is replayed. */
   readonly log: Log
+  /** What the run shows to people. Each call is a step of its own, and recorded. */
+  readonly documents: Documents
   /** Aborts when the run is cancelled or times out. Inside a step use step.signal. */
   readonly signal: AbortSignal
   /** A function runs here and now; a task, workflow or name becomes a run of its own. Recorded once. */

@@ -7,6 +7,7 @@ import { addressOf, beforeWrite, type Core, found, messageIdOf, readFlag, runIdO
 import { makeHandle, reasonOf } from './handle.js'
 import { optionsObject } from './paged.js'
 import { viewOf } from './read.js'
+import { retryRun } from './retry.js'
 import { storedInput } from './start.js'
 
 export type Spaced = { readonly workspace?: unknown }
@@ -29,7 +30,7 @@ export function operatingCalls(
       beforeWrite(core, 'retry')
       const given = optionsObject(options, 'engine.retry', ['expectedAttempt', 'workspace'])
       const to = addressOf(spaceOf(given, 'retry'), id)
-      await core.kernel.retry(to, readAttempt(given.expectedAttempt))
+      await retryRun(core, to, readAttempt(given.expectedAttempt))
     },
     pause: async (id: unknown) => {
       beforeWrite(core, 'pause')

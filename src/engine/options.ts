@@ -18,6 +18,7 @@ import {
   LEASE_MS,
   RETENTION_MIN_MS,
   RETENTION_MS,
+  TRANSITION_TIMEOUT_MS,
   VALUE_BYTES_MAX,
 } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'

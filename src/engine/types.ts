@@ -1,6 +1,7 @@
 // The public types of the engine: runs, handles, reading, events.
 
 import type { Sent } from '../authoring/machine/types.js'
+import type { Content, Doc, StoredDocument } from '../authoring/document-types.js'
 import type {
   Args,
   Definition,
@@ -45,15 +46,22 @@ export type UndoState = Readonly<{
   state: 'planned' | 'done' | 'failed' | 'skipped'
 }>
 /** What the run can take now. */
-export type Offer = Readonly<{ kind: 'signal'; name: string; schema: object | null }>
+export type Offer = Readonly<{
+  kind: 'signal' | 'transition' | 'event'
+  name: string
+  schema: object | null
+}>
 
 export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
 
 export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
-  /** What wf.setState said last. */
+  /** What wf.setState said last; of a machine, its state. */
   state: T['state']
+  /** Where a machine is. */
+  place: string | null
+  /** Of a machine that goes on: its last attempt to leave that place has failed. */
   hasError: boolean
   error: StoredError | null
   tags: Dict<string>
@@ -84,7 +92,11 @@ export type RunStanding<T extends Types = Types> = Readonly<
   | { status: 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
 >
 
-export type Outcome<O = unknown> = Readonly<{ id: string }> &
+export type Outcome<O = unknown> = Readonly<{
+  id: string
+  /** What the run shows to people. */
+  documents: readonly StoredDocument[]
+}> &
   Readonly<
     | { status: 'completed'; output: O }
     | { status: 'failed' | 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
@@ -144,6 +156,17 @@ export type JournalEntry = Readonly<{
   runId?: string
 }>
 
+/** Where a machine was, and what was shown then. */
+export type Checkpoint = Readonly<{
+  /** 1 for the first transition that has succeeded. */
+  version: number
+  seq: number
+  place: string
+  state: unknown
+  documentIds: readonly string[]
+  at: Date
+}>
+
 export type Explanation = Readonly<{
   sentence: string
   reason: WaitReason | Status
@@ -197,7 +220,9 @@ type Fact<P = Nothing> = Readonly<
 >
 export interface EngineEvents {
   'workflow.created': Fact
+  /** One for each, in order. `event`: the transition, or the type of the event. */
   'workflow.transition': Fact<{ from: string; to: string; event: string; payload: unknown }>
+  /** A machine has been at `state` for as long as it may. */
   'workflow.timeout.triggered': Fact<{ state: string }>
   'run.completed': Fact<{ output: unknown }>
   'run.failed': Fact<{ error: StoredError }>
@@ -233,13 +258,6 @@ export interface Client<W = unknown> {
   ): Promise<Outcome<TypesOf<D, W>['output']>>
   /** The typed handle of a run, by its id. Asks nothing of the database. */
   handle<D extends Target<W>>(target: D, id: string): RunHandle<TypesOf<D, W>>
-  /** An event for an event machine, which the first one creates; resolves at the next stable state. */
-  send<D extends Target<W>>(
-    target: D,
-    id: string,
-    event: TypesOf<D, W>['event'],
-    options?: MessageOptions,
-  ): Promise<Sent<D extends { '~place': infer S } ? S : string, TypesOf<D, W>['state']>>
   signal(
     runId: string,
     name: string,
@@ -252,6 +270,13 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: TriggerOptions,
   ): Promise<RunInfo>
+  /** An event for an event machine, which the first one creates; resolves when it is at rest again, and that is stored. */
+  send<D extends Target<W>>(
+    target: D,
+    id: string,
+    event: TypesOf<D, W>['event'],
+    options?: MessageOptions,
+  ): Promise<Sent<D extends { '~place': infer S extends string } ? S : string, TypesOf<D, W>['state']>>
   /** To every run of the workspace that waits for it now. The same id again changes nothing. */
   emit<K extends EventName>(
     event: K,
@@ -286,6 +311,9 @@ export interface Client<W = unknown> {
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
   history(runId: string, page?: PageOptions): Paged<JournalEntry>
+  checkpoints(runId: string, page?: PageOptions): Paged<Checkpoint>
+  /** What the run shows to people, in order; hidden and replaced ones are not there. */
+  documents<D extends Doc>(runId: string, type?: D): Promise<StoredDocument<Content<D>>[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */

@@ -28,7 +28,7 @@ export function askEntry(ask: Ask): NewEntry {
       return {
         ...base,
         kind: 'wait.opened',
-        meta: { names: ask.names, ...limit, ...elsewhere(ask) },
+        meta: { names: ask.names, ...limit, ...elsewhere(ask), ...placed(ask) },
       }
     }
     case 'child': {
@@ -39,6 +39,8 @@ export function askEntry(ask: Ask): NewEntry {
       return { ...base, kind: 'step.asked', meta: ask.target ? { target: ask.target } : null }
   }
 }
+
+const placed = ({ place }: WaitAsk): EntryMeta => (place === null ? {} : { place })
 
 function elsewhere({ heard }: WaitAsk): EntryMeta {
   if (heard === null) return {}

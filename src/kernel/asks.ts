@@ -85,6 +85,7 @@ export interface WaitAsk extends AskBase {
   readonly names: readonly string[]
   /** Answered by something that happens elsewhere. */
   readonly heard: Heard | null
+  readonly place: string | null
   readonly isAnsweredLater: boolean
   readonly children: readonly AwaitedChild[]
   readonly answer: (value: Message | null) => void

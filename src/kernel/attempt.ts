@@ -21,7 +21,7 @@ import {
   type StepOrder,
   type Transaction,
 } from '../model/program.js'
-import type { RunFacts, Stored } from '../model/run.js'
+import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
@@ -51,6 +51,7 @@ export interface AttemptOwner {
 
 export interface AttemptDeps {
   readonly clock: Clock
+  readonly now: () => Instant
   readonly fault: Ports['fault']
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
@@ -105,7 +106,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   /** For people. */
   get shown(): string {
-    return `"${shownName(this.ask.name, this.ask.occurrence)}" of run ${this.run.id}`
+    return `"${this.step}" of run ${this.run.id}`
   }
 
   start(): void {
@@ -160,6 +161,14 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   // ── what user code sees of it (Attempt) ───────────────────────────────────────────────────────────────────
 
+  get step(): string {
+    return shownName(this.ask.name, this.ask.occurrence)
+  }
+
+  now(): Instant {
+    return this.deps.now()
+  }
+
   get idempotencyKey(): string {
     return `${this.run.uid}/${this.ask.occurrence}/${this.ask.name}`
   }
@@ -177,7 +186,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   documents(): Promise<readonly DocumentRow[]> {
-    return this.deps.documents(this.run.uid)
+    return this.untilAnswered(() => this.deps.documents(this.run.uid))
   }
 
   get outside(): Outside {
@@ -222,14 +231,20 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     }
   }
 
+  private openTransaction(limitMs: number): Promise<StepTransaction> {
+    return this.untilAnswered(async () => {
+      this.deps.fault('transaction.open')
+      const transaction = await this.deps.open(limitMs)
+      this.deps.fault('transaction.opened')
+      return transaction
+    })
+  }
+
   /** A database that is away is waited for: that is nobody's failure. */
-  private async openTransaction(limitMs: number): Promise<StepTransaction> {
+  private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        this.deps.fault('transaction.open')
-        const transaction = await this.deps.open(limitMs)
-        this.deps.fault('transaction.opened')
-        return transaction
+        return await ask()
       } catch (error) {
         if (this.over || !(error instanceof StoreUnavailable)) throw error
         await new Promise<void>((resolve) => void this.deps.clock.after(OPEN_AGAIN_MS, resolve))
@@ -238,8 +253,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   private timeOut(ms: number): void {
-    const { name, occurrence, order } = this.ask
-    this.expire(order.timedOut?.(ms) ?? stepTimedOut(shownName(name, occurrence), ms, this.run.id))
+    const { order } = this.ask
+    this.expire(order.timedOut?.(ms) ?? stepTimedOut(this.step, ms, this.run.id))
   }
 
   private expire(error: Error): void {

@@ -68,7 +68,10 @@ function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): It
         const end = mail.childEnd(uid)
         if (end) yield { at: end.at, byTime: false, outcome: () => childTold(ask, end, as) }
       }
-      if (ask.dueAt !== null && ask.dueAt <= now) yield fired(ask, 'wait.withdrawn', ask.dueAt)
+      if (ask.dueAt !== null && ask.dueAt <= now) {
+        const place = ask.place === null ? {} : { place: ask.place }
+        yield fired(ask, 'wait.withdrawn', ask.dueAt, place)
+      }
       return
     }
     case 'timer':
@@ -85,13 +88,13 @@ function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): It
   }
 }
 
-function fired(ask: Ask, kind: EntryKind, dueAt: Instant): Found {
+function fired(ask: Ask, kind: EntryKind, dueAt: Instant, more: EntryMeta = {}): Found {
   const outcome: Outcome = {
     ask,
     kind,
     attempt: 0,
     payload: null,
-    meta: { dueAt },
+    meta: { dueAt, ...more },
     final: true,
     notBefore: dueAt,
   }

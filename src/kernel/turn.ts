@@ -272,10 +272,11 @@ function newAsk(
       return { kind: 'timer', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
-      const { names, until, heard = null, isAnsweredLater = false, children = NONE } = question.wish
+      const { names, until, heard = null, place = null } = question.wish
+      const { isAnsweredLater = false, children = NONE } = question.wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, isAnsweredLater, children, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, dueAt }
     }
     case 'child': {
       const { order } = question

@@ -300,6 +300,7 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        now: () => this.anchor.now(),
         fault: (point) => ports.fault(point),
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
@@ -348,7 +349,7 @@ export class WorkerHost {
     if (next.kind === 'go') return
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
-      this.frames.keep(frame)
+      this.frames.keep(frame, this.anchor.now())
       if (next.dueAt !== null) this.claimer.expect(next.dueAt)
       const at = this.anchor.now()
       const id = `${run.uid}:waiting:${frame.epoch}`

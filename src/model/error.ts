@@ -12,6 +12,7 @@ export const CODES = {
   RUN_NOT_FOUND: { retryable: false },
   RUN_FINISHED: { retryable: false },
   NOT_AVAILABLE: { retryable: true },
+  TRANSITION_UNAVAILABLE: { retryable: true },
   RUN_NOT_RETRYABLE: { retryable: false },
   ATTEMPT_CHANGED: { retryable: false },
   ID_INVALID: { retryable: false },
@@ -68,6 +69,7 @@ interface Details {
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
   TRANSITION_TOO_DEEP: { readonly depth: number; readonly limit: number }
   NOT_AVAILABLE: { readonly available: readonly string[] }
+  TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details

@@ -102,6 +102,10 @@ export interface StepOrder {
 }
 
 export interface Attempt {
+  /** The step as people see it. */
+  readonly step: string
+  /** The database's time, as nearly as it is known here. */
+  now(): Instant
   /** 1-based. */
   readonly number: number
   /** The same for all attempts of this step, different for every other step of every run. */
@@ -190,6 +194,8 @@ export interface EmittedEvent {
 
 export interface Wish {
   readonly names: readonly string[]
+  /** Where the run is while it waits, for people. */
+  readonly place?: string
   readonly until: Due | null
   /** Children whose end is told as a message of that name. */
   readonly children?: readonly AwaitedChild[]

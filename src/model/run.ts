@@ -75,6 +75,8 @@ export interface EntryMeta {
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
   readonly dueAt?: Instant
+  /** wait.opened, wait.withdrawn of a machine: where it is. */
+  readonly place?: string
   /** wait.opened: the names it takes; or the event it waits for, or the run whose end it waits for. */
   readonly names?: readonly string[]
   readonly event?: string

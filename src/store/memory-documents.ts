@@ -18,6 +18,16 @@ export function writeDocument(row: MemoryRun, document: NewDocument, seq: number
   documents.splice(old ? at + 1 : documents.length, 0, written)
 }
 
+/** Those that the first entries have written, as they were then. */
+export function documentsUpTo({ documents }: MemoryRun, upTo: number): MemoryDocument[] {
+  return documents
+    .filter(({ seq }) => seq <= upTo)
+    .map((document) => {
+      const { untilSeq } = document
+      return { ...document, untilSeq: untilSeq !== null && untilSeq <= upTo ? untilSeq : null }
+    })
+}
+
 export function documentsOf({ documents, journal }: MemoryRun): readonly DocumentRow[] {
   return documents.map((document) => {
     const entry = journal[document.seq - 1]

@@ -234,7 +234,8 @@ export class MemoryStore extends MemoryEvents implements Store {
       const isOver = !row || isFinal(row.status)
       if (takenSeq === null) return isOver ? [{ uid, no, fate: 'finished', reply: null }] : []
       if (replySeq === 0 && !isOver) return []
-      const reply = replySeq ? (row?.journal[replySeq - 1] ?? null) : null
+      const answer = replySeq ? row?.journal[replySeq - 1] : undefined
+      const reply = answer ? { kind: answer.kind, payload: answer.payload } : null
       return [{ uid, no, fate: takenSeq > 0 ? 'taken' : 'refused', reply }]
     })
   }

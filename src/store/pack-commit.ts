@@ -185,9 +185,9 @@ function turnColumns(
   return [...lists, ...texts]
 }
 
-/** Place, error, state: none of them has control characters in it. */
+/** Place, error, state, parted by U+001C: none of them has control characters in it. */
 function shownText({ at, state }: Shown): string {
-  return [at?.place ?? '', at?.error ?? '', state ?? ''].join('\u001d')
+  return [at?.place ?? '', at?.error ?? '', state ?? ''].join('\u001c')
 }
 
 /** What entry 1 says beside the input. */

@@ -9,6 +9,7 @@ const PAGES = [
   'functions',
   'signals',
   'events',
+  'documents',
   'retries-and-timeouts',
   'sagas',
   'loops',

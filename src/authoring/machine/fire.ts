@@ -1,6 +1,7 @@
 // One transition as a step: a draft of the state, an object of its own to be `this`, and all that it means in one answer.
 
 import { decode, encode } from '../../model/codec.js'
+import type { Uid } from '../../model/ids.js'
 import type { Attempt, Effect, Failure, Kept, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Stored } from '../../model/run.js'
@@ -25,7 +26,7 @@ export interface Scene {
 }
 
 export interface Child {
-  readonly uid: string
+  readonly uid: Uid
   readonly id: string
   readonly callback: string | null
 }
@@ -49,6 +50,8 @@ export interface Firing {
 export interface Left {
   /** false: its guard, or its rules, said no. */
   readonly isMoved: boolean
+  /** The run ends there. */
+  readonly isDone: boolean
   readonly place: string
   readonly state: unknown
   readonly fields: At['fields']
@@ -139,7 +142,7 @@ async function stateBefore({ machine }: Scene, { state, version }: At): Promise<
 }
 
 function unmoved({ place, at, fields }: Firing): Effect {
-  const left: Left = { isMoved: false, place, state: at.state, fields, moves: [] }
+  const left: Left = { isMoved: false, isDone: false, place, state: at.state, fields, moves: [] }
   return { value: encode(left, 'a transition') }
 }
 
@@ -161,6 +164,7 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
   const next = to && to.automatic.length > 0 ? firstNow(to, { ...call, state }) : undefined
   const left: Left = {
     isMoved: true,
+    isDone: to?.isFinal ?? false,
     place: moved.place,
     state,
     fields: done.fields.changed(),
@@ -202,7 +206,7 @@ async function checkedOutput(
 /** What stays of a failed attempt: its error as a document, and what it has assigned to `this`. */
 function failed(
   scene: Scene,
-  { transition, place, at }: Firing,
+  { transition, place }: Firing,
   failure: Failure,
   of: { attempt: number; isLast: boolean; firings: { fields: Fields | null }; turn: Turn },
 ): Kept {

@@ -103,7 +103,7 @@ export class Stay {
     const children = this.children.flatMap(({ uid, callback }) =>
       callback === null ? [] : [{ uid, as: callback }],
     )
-    const wish = { names, until, isAnsweredLater: true, children }
+    const wish = { names, until, place: place.name, isAnsweredLater: true, children }
     const message = await this.turn.receive('wait', wish)
     if (message) return this.told(place, message)
     this.lateFrom += 1

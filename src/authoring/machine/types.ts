@@ -1,7 +1,7 @@
 // The public types of machines.
 
 import type { Duration } from '../../model/time.js'
-import type { Documents } from '../documents.js'
+import type { Documents } from '../document-types.js'
 import type {
   AnyClass,
   AnyEvent,
@@ -203,7 +203,7 @@ export type MachineConfig<C, S extends string, E, O, I, R, St, O2, P, G> =
   | (EventsConfig<C, S, E, O> & { transitions?: undefined })
   | (TransitionsConfig<I, R, St, O2, P, G> & { states?: undefined })
 
-/** What engine.send gives back. */
+/** What became of an event. */
 export type Sent<S = string, C = unknown> = Readonly<{
   id: string
   state: S

@@ -2,6 +2,7 @@
 
 import {
   createEngine,
+  Document,
   Guard,
   machine,
   Transition,
@@ -18,6 +19,7 @@ type Brief = z.infer<typeof Brief>
 type State = z.infer<typeof State>
 type Decision = z.infer<typeof Decision>
 
+@Document({ name: 'Draft' })
 class DraftDocument {
   title!: string
   text!: string

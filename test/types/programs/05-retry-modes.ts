@@ -1,6 +1,7 @@
 // 5. The five retry modes of seed 002, and a person pressing Retry.
 import {
   createEngine,
+  ErrorDocument,
   fatal,
   retryAfter,
   Transition,
@@ -53,3 +54,5 @@ if (info.status === 'failed' && info.retryable) {
   console.log(info.error.message)
   await run.retry()
 }
+for (const document of await engine.documents(run.id, ErrorDocument))
+  console.log(document.attempt, document.content.error)
