@@ -63,7 +63,7 @@ function savedBy({ kind, name, meta, payload }) {
 function checkShown(run, journal, checkpoints, say) {
   const last = checkpoints.at(-1)
   const left = last ? JSON.parse(last.payload) : null
-  if ((run.state === null ? null : sorted(JSON.parse(run.state))) !== sorted(left?.state ?? null))
+  if (sorted(JSON.parse(run.state ?? 'null')) !== sorted(left?.state ?? null))
     say(`${run.id}: shows ${run.state}, its last checkpoint says ${sorted(left?.state)}`)
   const failed = journal.findLast(({ kind }) => kind === 'step.failed')
   const isBroken = failed && failed.seq > (last?.seq ?? 0)

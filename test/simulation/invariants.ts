@@ -8,6 +8,7 @@ import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Change } from './faulty-store.js'
 import { answerTo, finalStatusOf, isAnswer, keyOf, knows, openQuestions } from './fold.js'
+import { checkGiven, checkMachine } from './machine-invariants.js'
 import type { Dispatch } from './programs.js'
 import { checkScopes, checkUndoOrder } from './scope-invariants.js'
 import type { Process, World } from './world.js'
@@ -110,6 +111,7 @@ export class Watch {
     this.projection(row)
     if (row.journal.length > from) this.answers(row)
     checkScopes(this.world, row, from, (number, message) => this.fail(number, message))
+    checkMachine(row, (number, message) => this.fail(number, message))
     this.orphan(row)
     const { journal, messages, ...rest } = row
     this.shadows.set(row.uid, { row: rest, journal: [...journal], messages: messages.length })
@@ -365,6 +367,7 @@ export class Watch {
         this.fail('O3', `${name}#${occurrence} of ${uid} started before ${keyOf(told)} was stored`)
       }
     }
+    checkGiven(row, dispatch, (n, message) => this.fail(n, message))
     // A lease that ends before its time, by the database's clock, cannot be known here.
     if (this.world.options.faults.clockJumps > 0) return
     if (row.owner !== process.host?.lease.worker.id) {

@@ -52,7 +52,8 @@ export class Stay {
     this.family = from.family
     this.enteredAt = turn.now()
     // What the run it was made of has shown is not shown of a fork.
-    if (turn.run.seed !== undefined) this.show()
+    const { seed, uid } = turn.run
+    if (seed !== undefined && seed !== uid) this.show()
   }
 
   private show(): void {
