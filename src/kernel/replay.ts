@@ -188,8 +188,9 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
       break
     case 'step.failed':
     case 'undo.failed':
+      // Of a run that was re-opened, what the last attempt has left is known already: this is an earlier one.
+      if (entry.attempt >= history.attempts) history.kept = meta?.kept ?? null
       history.attempts = Math.max(history.attempts, entry.attempt)
-      history.kept = meta?.kept ?? null
       history.retryAt = meta?.retryAt ?? null
       break
     case 'child.started':

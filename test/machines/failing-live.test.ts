@@ -277,6 +277,28 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     expect(seen.toSorted()).toEqual([1, 1, 2, 2, 3, 3])
   })
 
+  test('[R17] keeps what the last of several attempts assigned when a person retries it', async () => {
+    const seen: number[] = []
+    @Workflow({ name: fresh('fields') })
+    class Stubborn {
+      tries = 0
+
+      @Transition({ to: 'end', retry: { attempts: 2, ...FAST } })
+      async work() {
+        this.tries += 1
+        seen.push(this.tries)
+        if (this.tries < 4) throw new Error(`try ${this.tries}`)
+        return this.tries
+      }
+    }
+    const engine = await world.open([Stubborn])
+    const run = await engine.start(Stubborn)
+    await eventually(() => run.status()).toBe('failed')
+    await run.retry()
+    expect(await run.result()).toBe(4)
+    expect(seen).toEqual([1, 2, 3, 4])
+  })
+
   test('[R18] [R19] counts the retries of each transition for itself', async () => {
     const counts: [string, number][] = []
     const both = machine(fresh('both'), {

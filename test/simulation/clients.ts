@@ -379,7 +379,8 @@ export class Clients {
       for (const name of wanted) {
         this.messages += 1
         const messageId = `m${this.messages}` as MessageId
-        const payload = JSON.stringify(`signal ${messageId}`)
+        const isEvent = row.run.definition === 'counter'
+        const payload = isEvent ? '{}' : JSON.stringify(`signal ${messageId}`)
         this.sent.add(messageId)
         const to = { workspace: WORKSPACE, id: row.run.id }
         kernel.signal(to, name, payload, messageId).then(
