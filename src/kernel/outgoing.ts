@@ -68,6 +68,11 @@ export class Outgoing {
     return this.ackedSeq + this.inFlight + this.entries.length
   }
 
+  /** What is decided beside the entries, so far. */
+  get beside(): Pick<Parts, 'shown' | 'events'> {
+    return { shown: this.shown, events: [...this.events] }
+  }
+
   append(entry: NewEntry): number {
     this.entries.push(entry)
     return this.lastSeq

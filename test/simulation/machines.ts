@@ -103,7 +103,7 @@ export function opsProgram(stage: Stage): Program {
     version: '1',
     style: 'machine',
     // What a run of it is made of is its input.
-    body: (turn) => {
+    body: async (turn) => {
       const described = machineOf(JSON.parse(turn.run.input) as readonly Op[], stage)
       return machineProgram(madeFrom('machine', described), AROUND).body(turn)
     },
