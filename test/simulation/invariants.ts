@@ -257,8 +257,9 @@ export class Watch {
         }
         attempts.set(key, attempt)
       }
-      // What is heard elsewhere is for one question each.
-      const isHeard = row.messages[(entry.meta?.no ?? 0) - 1]?.kind === 'event'
+      // What is heard elsewhere is for one question each; each child ends once.
+      const { kind: sentAs } = row.messages[(entry.meta?.no ?? 0) - 1] ?? {}
+      const isHeard = sentAs === 'event' || sentAs === 'child'
       if (entry.kind === 'message.taken' && !isHeard) {
         const { message = '', no = 0 } = entry.meta ?? {}
         if (no < (last.get(message) ?? 0)) this.fail(16, `signals "${message}" of ${row.uid}`)

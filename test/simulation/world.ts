@@ -114,7 +114,7 @@ export class World implements Witness {
     this.options = options
     this.switches = switches
     this.scheduler = new Scheduler(options.seed)
-    this.scheduler.spinsMax += options.races
+    this.scheduler.spinsMax += options.races + 4 * options.machines
     this.memory = new MemoryStore({
       now: () => this.dbNow(),
       mailboxMax: options.mailboxMax,
