@@ -9,7 +9,7 @@ import { PerdureError } from '../../src/model/errors.js'
 import type { MessageId, RunId } from '../../src/model/ids.js'
 import { isFinal } from '../../src/model/run.js'
 import { openQuestions } from './fold.js'
-import { machineOps } from './machines.js'
+import { CHILD_ENDED, machineOps } from './machines.js'
 import { EVENTS, KEYS, makeOps, NAMES, POISON, type Taste } from './programs.js'
 import type { World } from './world.js'
 
@@ -17,9 +17,9 @@ const WORKSPACE = 'default'
 /** The input of a machine that an event creates. */
 const NOTHING = encode(undefined, 'nothing')
 
-/** Trying again what has failed at an error place could go on for ever. */
+/** Trying again what has failed at an error place could go on for ever, and the end of a child is its own to tell. */
 const firstOf = (names: readonly string[]): readonly string[] =>
-  names.filter((name) => name !== RETRY).slice(0, 1)
+  names.filter((name) => name !== RETRY && name !== CHILD_ENDED).slice(0, 1)
 
 /** In a crowd callers come together, so often. */
 const BURST_MS = 300

@@ -28,6 +28,8 @@ class Self {
 }
 
 const END = 'end'
+/** Hears of a child. */
+export const CHILD_ENDED = 'ended'
 const silent = (): void => {}
 const AROUND: Surroundings = {
   log: { debug: silent, info: silent, warn: silent, error: silent },
@@ -217,7 +219,11 @@ class Builder {
   private childAt(op: Op & { op: 'child' }, at: string, to: string, onError: string | null): void {
     const input: unknown = op.poison ? `${op.input} ${POISON}` : JSON.parse(op.input)
     const begin: Code = async ({ context }) => {
-      await context.start(op.definition as never, input as never, { callback: 'ended' } as never)
+      await context.start(
+        op.definition as never,
+        input as never,
+        { callback: CHILD_ENDED } as never,
+      )
     }
     this.heardOf(begin, at, to, onError)
   }
@@ -230,7 +236,7 @@ class Builder {
   ): void {
     const begin: Code = async ({ context }) => {
       const children = branches.map((ops) => ['machine', ops])
-      await context.all(children as never, { callback: 'ended' } as never)
+      await context.all(children as never, { callback: CHILD_ENDED } as never)
     }
     this.heardOf(begin, at, to, onError)
   }
@@ -238,11 +244,11 @@ class Builder {
   private heardOf(begin: Code, at: string, to: string, onError: string | null): void {
     const waits = this.place()
     this.leave(at, { automatic: [this.transition('begin', waits, onError, NO_RETRY, begin)] })
-    const ended = this.transition('ended', to, onError, NO_RETRY, async ({ payload }) => {
+    const ended = this.transition(CHILD_ENDED, to, onError, NO_RETRY, async ({ payload }) => {
       const { status } = payload as { readonly status: string }
       if (status !== 'completed') throw plain(`the child is ${status}`)
     })
-    this.leave(waits, { waiting: new Map([['ended', ended]]) })
+    this.leave(waits, { waiting: new Map([[CHILD_ENDED, ended]]) })
   }
 
   private step(spec: StepSpec, to: string, onError: string | null): Transition {
