@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { defineConfig } from 'vitest/config'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
@@ -36,6 +37,27 @@ const SLOW_FILES = [
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
+/** What runs the tests leaves decorators as they are, and Node does not know them: the compiler takes them away. */
+const decorators = {
+  name: 'decorators',
+  enforce: 'pre' as const,
+  transform(code: string, id: string) {
+    if (!id.endsWith('.ts') || !/^\s*@[A-Z]\w+\(/m.test(code)) return null
+    const { ES2022 } = ts.ScriptTarget
+    const { ESNext } = ts.ModuleKind
+    const { outputText, sourceMapText } = ts.transpileModule(code, {
+      fileName: id,
+      compilerOptions: {
+        target: ES2022,
+        module: ESNext,
+        sourceMap: true,
+        verbatimModuleSyntax: true,
+      },
+    })
+    return { code: outputText, map: sourceMapText ?? null }
+  },
+}
+
 export default defineConfig({
   test: {
     globalSetup: [path('test/support/global-setup.ts')],
@@ -44,6 +66,7 @@ export default defineConfig({
     projects: readdirSync(path('test'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
       .map(({ name }) => ({
+        plugins: [decorators],
         // Programs of the README and of the docs run as they are printed, on the sources.
         resolve: {
           alias: [

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
+import type { AnyClass } from '../../src/authoring/types.js'
 import { type Definition, type Engine, PerdureError } from '../../src/index.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
 import { openHints } from '../../src/live-hints.js'
@@ -45,7 +46,7 @@ export type RunRow = Readonly<{
 export interface World {
   readonly schema: string
   /** Is closed when the test ends. */
-  open<const W extends readonly Definition[]>(
+  open<const W extends readonly (Definition | AnyClass)[]>(
     workflows: W,
     more?: More,
   ): Promise<Engine<W> & Probed>
