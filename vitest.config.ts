@@ -37,24 +37,17 @@ const SLOW_FILES = [
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
-/** What runs the tests leaves decorators as they are, and Node does not know them: the compiler takes them away. */
+/** Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do. */
 const decorators = {
   name: 'decorators',
   enforce: 'pre' as const,
   transform(code: string, id: string) {
-    if (!id.endsWith('.ts') || !/^\s*@[A-Z]\w+\(/m.test(code)) return null
-    const { ES2022 } = ts.ScriptTarget
-    const { ESNext } = ts.ModuleKind
-    const { outputText, sourceMapText } = ts.transpileModule(code, {
-      fileName: id,
-      compilerOptions: {
-        target: ES2022,
-        module: ESNext,
-        sourceMap: true,
-        verbatimModuleSyntax: true,
-      },
-    })
-    return { code: outputText, map: sourceMapText ?? null }
+    if (!/\.ts$/.test(id) || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
+    const { ES2022: target } = ts.ScriptTarget
+    const { ESNext: module } = ts.ModuleKind
+    const compilerOptions = { target, module, sourceMap: true, verbatimModuleSyntax: true }
+    const made = ts.transpileModule(code, { fileName: id, compilerOptions })
+    return { code: made.outputText, map: made.sourceMapText ?? null }
   },
 }
 

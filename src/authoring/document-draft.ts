@@ -6,13 +6,7 @@ import { isStepName } from '../model/ids.js'
 import type { Attempt, DocumentRow } from '../model/program.js'
 import { type Generator, generatorOf } from '../model/random.js'
 import type { NewDocument } from '../model/run.js'
-import type {
-  Content,
-  Doc,
-  DocumentOptions,
-  Documents,
-  StoredDocument,
-} from './document-types.js'
+import type { Content, Doc, DocumentOptions, Documents, StoredDocument } from './document-types.js'
 import { type DocumentFacts, documentFacts } from './documents.js'
 import { parse } from './schema.js'
 

@@ -37,9 +37,7 @@ export type DocumentDecorator = <C extends DocumentClass>(
 ) => void
 
 /** The class is a type of documents: its fields are the content. The name is that of the class, unless one is given. */
-export function Document(
-  options: Opt<{ name: string; schema: Schema }> = {},
-): DocumentDecorator {
+export function Document(options: Opt<{ name: string; schema: Schema }> = {}): DocumentDecorator {
   const where = '@Document'
   if (typeof options !== 'object' || options === null) {
     throw optionInvalid('options', where, options, 'an object: @Document({ name, schema })')
@@ -83,23 +81,20 @@ function schemaOf(schema: unknown, name: unknown): Schema {
 // ── those that are built in ─────────────────────────────────────────────────────────────────────────────────
 
 /** Something that was said. */
-export const MessageDocument: DocumentType<{ role: string; content: string }> = document(
+export const MessageDocument = document(
   'MessageDocument',
-  texts(['role', 'content']),
+  texts<{ role: string; content: string }>(['role', 'content']),
 )
-export const MarkdownDocument: DocumentType<{ markdown: string }> = document(
+export const MarkdownDocument = document(
   'MarkdownDocument',
-  texts(['markdown']),
+  texts<{ markdown: string }>(['markdown']),
 )
-export const LinkDocument: DocumentType<{ url: string; title?: string | undefined }> = document(
+export const LinkDocument = document(
   'LinkDocument',
-  texts(['url'], ['title']),
+  texts<{ url: string; title?: string | undefined }>(['url'], ['title']),
 )
 /** Of a transition that failed: written by the engine for each attempt. */
-export const ErrorDocument: DocumentType<{ error: string }> = document(
-  'ErrorDocument',
-  texts(['error']),
-)
+export const ErrorDocument = document('ErrorDocument', texts<{ error: string }>(['error']))
 
 /** What an attempt that failed leaves to people. */
 export function errorDocument(message: string, id: string): NewDocument {
@@ -110,7 +105,7 @@ export function errorDocument(message: string, id: string): NewDocument {
 }
 
 /** An object of texts, and nothing else. */
-function texts<T>(needed: readonly (keyof T & string)[], more: readonly string[] = []): Schema<T> {
+function texts<T>(needed: readonly string[], more: readonly string[] = []): Schema<T> {
   const validate = (value: unknown) => {
     if (typeof value !== 'object' || value === null) {
       return { issues: [{ message: 'must be an object' }] }

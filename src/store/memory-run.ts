@@ -68,7 +68,11 @@ export function entryOf({ epoch: _, ...entry }: MemoryRun['journal'][number]): E
   return entry
 }
 
-export function messageOf({ takenSeq: _, replySeq: __, ...message }: MemoryRun['messages'][number]): Message {
+export function messageOf({
+  takenSeq: _,
+  replySeq: __,
+  ...message
+}: MemoryRun['messages'][number]): Message {
   return message
 }
 

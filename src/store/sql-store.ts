@@ -28,10 +28,10 @@ import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { checkSchemaName, migrate } from './migrate.js'
 import { sqlOperating } from './operating.js'
-import { claimedOf } from './pack-commit.js'
 import { definitionsText, entryOf, sqlReader } from './reader.js'
 import { type Sql, sqlOf } from './sql.js'
 import { openStepTransaction } from './step-transaction.js'
+import { claimedOf } from './unpack-answers.js'
 import { loadedOf } from './unpack-load.js'
 import {
   list,

@@ -4,8 +4,8 @@ import { expect } from 'vitest'
 import type { NewRun, Store, Worker } from '../../src/kernel/store.js'
 import {
   commit,
-  end,
   ENDED,
+  end,
   entry,
   fenceOf,
   newMessage,

@@ -501,5 +501,10 @@ export async function snapshot(store: Store): Promise<unknown> {
     histories.push(await store.read.history(uid, page))
     documents.push(await store.read.documents(uid))
   }
-  return { runs, histories, documents, isOpen: runs.filter(({ status }) => !isFinal(status)).length }
+  return {
+    runs,
+    histories,
+    documents,
+    isOpen: runs.filter(({ status }) => !isFinal(status)).length,
+  }
 }

@@ -5,7 +5,15 @@ import { document, MessageDocument, type Schema, typed, workflow } from '../../s
 import { type Store, StoreUnavailable } from '../../src/kernel/store.js'
 import { encode } from '../../src/model/codec.js'
 import type { RunId } from '../../src/model/ids.js'
-import { commit, entry, fenceOf, newDocument, ownedRun, turn, worker } from '../contract/builders.js'
+import {
+  commit,
+  entry,
+  fenceOf,
+  newDocument,
+  ownedRun,
+  turn,
+  worker,
+} from '../contract/builders.js'
 import { describeOn } from '../support/databases.js'
 import { instead } from '../support/instead.js'
 import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
@@ -43,24 +51,20 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
     const schema = shouting()
     const Loud = document('Loud', schema)
     const seen: string[] = []
-    const writing = workflow(
-      fresh('writing'),
-      { signals: { go: typed<string>() } },
-      async (wf) => {
-        const first = await wf.documents.save(Loud, { text: 'one' })
-        for (const text of ['two', 'three']) {
-          await wf.waitFor('go')
-          await wf.documents.save(Loud, { text })
-        }
-        const found = await wf.documents.find(Loud)
-        const every = await wf.documents.all(Loud)
+    const writing = workflow(fresh('writing'), { signals: { go: typed<string>() } }, async (wf) => {
+      const first = await wf.documents.save(Loud, { text: 'one' })
+      for (const text of ['two', 'three']) {
         await wf.waitFor('go')
-        seen.push(JSON.stringify([first, found, every]))
-        await wf.waitFor('go')
-        seen.push(JSON.stringify([first, found, every]))
-        return { first, every, found }
-      },
-    )
+        await wf.documents.save(Loud, { text })
+      }
+      const found = await wf.documents.find(Loud)
+      const every = await wf.documents.all(Loud)
+      await wf.waitFor('go')
+      seen.push(JSON.stringify([first, found, every]))
+      await wf.waitFor('go')
+      seen.push(JSON.stringify([first, found, every]))
+      return { first, every, found }
+    })
     const engine = await world.open([writing], more)
     const run = await engine.start(writing)
     for (const count of [1, 2, 3]) {
@@ -138,7 +142,7 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
       if (how === 'schema') await wf.documents.save(Loud, { text: 5 } as never)
       if (how === 'value') await wf.documents.save('Any', { a: { b: () => {} } })
       try {
-        wf.documents.save(Loud, { text: 'x' }, { kee: 'k' } as never)
+        void wf.documents.save(Loud, { text: 'x' }, { kee: 'k' } as never)
       } catch (error) {
         return (error as { code: string }).code
       }
@@ -301,7 +305,14 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
       const at = new Date(entry().at)
       const told = [
         { version: 1, seq: 2, place: 'draft', state: { visits: 0 }, documentIds: [a.id], at },
-        { version: 2, seq: 3, place: 'review', state: { visits: 1 }, documentIds: [a.id, b.id], at },
+        {
+          version: 2,
+          seq: 3,
+          place: 'review',
+          state: { visits: 1 },
+          documentIds: [a.id, b.id],
+          at,
+        },
         { version: 3, seq: 4, place: 'done', state: { visits: 2 }, documentIds: [a2.id, b.id], at },
       ]
       expect(await all(engine.checkpoints(run.id))).toEqual(told)

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import type { AnyClass } from '../../src/authoring/types.js'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { AnyClass } from '../../src/authoring/types.js'

@@ -75,8 +75,7 @@ class RecordedDocuments {
 
   #order(execute: (draft: DocumentDraft) => ReturnType<StepOrder['execute']>): StepOrder {
     const { valueBytesMax } = this.#context.around
-    const run = (attempt: Attempt) =>
-      execute(new DocumentDraft(attempt, valueBytesMax))
+    const run = (attempt: Attempt) => execute(new DocumentDraft(attempt, valueBytesMax))
     return { label: LABEL, retry: NO_RETRY, timeoutMs: null, execute: run }
   }
 }

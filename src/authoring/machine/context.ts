@@ -14,8 +14,8 @@ import type { Documents } from '../documents.js'
 import { emitted, eventNameOf } from '../function/events.js'
 import { parseNow } from '../schema.js'
 import { runRef, StepOf } from '../step.js'
-import type { PgClient, Tx } from '../types.js'
 import { namedTarget } from '../target.js'
+import type { PgClient, Tx } from '../types.js'
 import type { Attempted, Scene } from './fire.js'
 import type { TransitionContext } from './types.js'
 
@@ -121,7 +121,10 @@ export class ContextOf extends StepOf implements TransitionContext {
 /** It is open as long as the transition runs on. */
 function transactionMs({ around }: Scene): number {
   const { transitionTimeoutMs } = around
-  return Math.max(TRANSACTION_MS, Math.min(transitionTimeoutMs ?? TRANSACTION_MAX_MS, TRANSACTION_MAX_MS))
+  return Math.max(
+    TRANSACTION_MS,
+    Math.min(transitionTimeoutMs ?? TRANSACTION_MAX_MS, TRANSACTION_MAX_MS),
+  )
 }
 
 function readOptions(options: unknown, where: string) {

@@ -1,5 +1,13 @@
 // Documents: what their types say of a content, and every mistake that is refused.
-import { createEngine, Document, document, ErrorDocument, LinkDocument, typed, workflow } from 'perdure'
+import {
+  createEngine,
+  Document,
+  document,
+  ErrorDocument,
+  LinkDocument,
+  typed,
+  workflow,
+} from 'perdure'
 import { z } from 'zod'
 
 type Equal<A, B> =
@@ -64,8 +72,9 @@ const { documents } = await engine.run(chat)
 same<(typeof documents)[number]['content'], unknown>(true)
 for await (const { place, version } of engine.checkpoints('m-1', { limit: 5 }))
   console.log(place.trim(), version + 1)
-// @ts-expect-error documents have a shape
+  // @ts-expect-error documents have a shape
 ;(await engine.documents('x', Message))[0]?.content.nope
 // @ts-expect-error not an option of a page
 await engine.checkpoints('x', { first: 5 })
+
 export { Misnamed }
