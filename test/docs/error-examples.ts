@@ -41,6 +41,9 @@ async function endedTransaction() {
     events: [],
     waits: null,
     starts: [],
+    shown: null,
+    documents: [],
+    answers: [],
   }
   const next = { messages: [], next: { kind: 'go' } }
   const by = { id: UID, build: 'b', leaseMs: 1, definitions: [] } as unknown as Worker

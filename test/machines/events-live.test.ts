@@ -174,7 +174,7 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       states: {
         idle: {
           on: {
-            COUNT: { actions: ({ context }) => void (context.n += 1) },
+            COUNT: { actions: ({ context }) => Object.assign(context, { n: context.n + 1 }) },
             THROW: {
               actions: ({ context }) => {
                 context.n = 99
@@ -183,7 +183,7 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
             },
             DOUBT: { guard: () => 'yes' as unknown as boolean, target: 'idle' },
             SPIN: 'left',
-            BREAK: { actions: ({ context }) => void (context.what = () => {}) },
+            BREAK: { actions: ({ context }) => Object.assign(context, { what: () => {} }) },
           },
         },
         left: { always: 'right' },
@@ -223,7 +223,10 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
           on: {
             LOOK: { guard: () => false, target: 'idle' },
             DONE: 'packing',
-            TIMEOUT: { target: 'expired', actions: ({ context }) => void (context.timeouts += 1) },
+            TIMEOUT: {
+              target: 'expired',
+              actions: ({ context }) => Object.assign(context, { timeouts: context.timeouts + 1 }),
+            },
           },
         },
         packing: { on: { TIMEOUT: 'expired' } },
