@@ -361,7 +361,7 @@ describe('refused where it is written [N24]', () => {
     [
       'two timeouts',
       inA({ timeout: '1h', timeoutMinutes: 1 }),
-      'Option "timeout" in state "a" of machine("m") cannot be "1h": it must be left out where timeoutMinutes is given. [OPTION_INVALID] give left out where timeoutMinutes is given',
+      'State "a" of machine("m") has both "timeout" and "timeoutMinutes". [DEFINITION_INVALID] keep one of them',
     ],
     [
       'an unknown option',
