@@ -51,6 +51,13 @@ export class Stay {
     this.next = from.next
     this.family = from.family
     this.enteredAt = turn.now()
+    // What the run it was made of has shown is not shown of a fork.
+    if (turn.run.seed !== undefined) this.show()
+  }
+
+  private show(): void {
+    const { place, state } = this.from
+    this.turn.show({ state: encode(state, 'the state'), at: { place, error: null } })
   }
 
   async untilMoved(): Promise<Round> {
