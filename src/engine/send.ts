@@ -1,7 +1,7 @@
 // send: an event for an event machine, which the first one creates. Resolves when the machine is at rest again and that is
 // committed, whichever process did it.
 
-import type { Left } from '../authoring/machine/fire.js'
+import type { Left } from '../authoring/machine/scene.js'
 import { beginning, SNAPSHOT } from '../authoring/machine/snapshot.js'
 import type { Sent } from '../authoring/machine/types.js'
 import type { Address } from '../kernel/api.js'

@@ -18,7 +18,7 @@ import { namedTarget } from '../target.js'
 import type { PgClient, Tx } from '../types.js'
 import { childOfStateless } from './errors.js'
 import type { Group, Starting, Together } from './family.js'
-import type { Attempted, Scene } from './fire.js'
+import type { Attempted, Scene } from './scene.js'
 import type { TransitionContext } from './types.js'
 
 export class ContextOf extends StepOf implements TransitionContext {

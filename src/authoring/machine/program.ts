@@ -5,14 +5,13 @@
 
 import { decode, encode } from '../../model/codec.js'
 import type { Program, Turn } from '../../model/program.js'
-import type { Made, Surroundings } from '../definition.js'
+import type { Surroundings } from '../definition.js'
 import { checkedInput } from '../input.js'
 import { failureOf } from '../recorded.js'
 import { NO_FAMILY } from './family.js'
+import type { At, MachineMade } from './scene.js'
 import { beginning } from './snapshot.js'
-import { type At, Stay } from './stay.js'
-
-export type MachineMade = Extract<Made, { kind: 'machine' }>
+import { Stay } from './stay.js'
 
 export function machineProgram(made: MachineMade, around: Surroundings): Program {
   const { machine } = made

@@ -7,24 +7,9 @@ import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
 import type { Place, Transition } from './description.js'
 import { childEnded, type Family, type Starting } from './family.js'
-import { type Firing, fire, type Left, type Scene } from './fire.js'
+import { fire } from './fire.js'
 import { choose } from './guards.js'
-
-/** What a round leaves to the next. */
-export interface At {
-  readonly place: string
-  readonly state: unknown
-  /** What transitions have assigned to `this`. */
-  readonly fields: Readonly<Record<string, unknown>>
-  /** How many transitions have succeeded. */
-  readonly version: number
-  /** What runs next by itself; null: nothing; absent: its guards are to be asked. */
-  readonly next?: string | null
-  readonly output?: { readonly value: unknown }
-  readonly family: Family
-  /** Begun elsewhere: the first place was entered there. */
-  readonly hasBegun?: boolean
-}
+import type { At, Firing, Left, Scene } from './scene.js'
 
 /** The name of the message that tries the failed transition again. */
 export const RETRY = '(retry)'
@@ -111,7 +96,9 @@ export class Stay {
     const message = await this.turn.receive('wait', wish)
     if (message) return await this.told(place, message)
     this.lateFrom += 1
-    return late ? this.firing(late.transition) : null
+    if (!late) return null
+    const { transition } = late
+    return { ...this.firing(transition), isGuarded: transition.guard !== null }
   }
 
   private async told(place: Place, message: Message): Promise<Firing | null> {
