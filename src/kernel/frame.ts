@@ -107,7 +107,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   get active(): boolean {
     return this.state === 'active'
   }
-
   get deaf(): boolean {
     return this.end !== null || this.stopping !== null
   }
@@ -126,7 +125,9 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.stopping ??= new Stopping(this, cause)
   }
 
-  shows = (shown: Shown): void => this.out.shows(shown)
+  shows(shown: Shown): void {
+    this.out.shows(shown)
+  }
 
   newMark(id: string): void {
     if (this.active && !this.deaf) this.scribe.mark(id)
