@@ -3,7 +3,7 @@
 import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
 import { throwRecordedAs } from './authoring/recorded.js'
-import type { Definition } from './authoring/types.js'
+import type { AnyClass, Definition } from './authoring/types.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
@@ -20,9 +20,9 @@ import { type Opened, openMemory, openStore } from './open-store.js'
 import { Retention } from './upkeep/retention.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
-export async function createEngine<const W extends readonly Definition[] = readonly []>(
-  options: EngineOptions<W> = {},
-): Promise<Engine<W>> {
+export async function createEngine<
+  const W extends readonly (Definition | AnyClass)[] = readonly [],
+>(options: EngineOptions<W> = {}): Promise<Engine<W>> {
   const engine = await composeEngine(readEngineOptions(options, process.env))
   return engine as Engine<W>
 }

@@ -12,6 +12,9 @@ export {
 } from './authoring/documents.js'
 export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export { workflow } from './authoring/function/workflow.js'
+export { Guard, Transition, Workflow } from './authoring/machine/class.js'
+export { machine } from './authoring/machine/machine.js'
+export type { Sent, TransitionContext } from './authoring/machine/types.js'
 export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
 export type {

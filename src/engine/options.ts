@@ -162,12 +162,19 @@ function notADefinition(index: number, value: unknown) {
   if (name !== null) {
     return definitionInvalid(
       `workflows[${index}] is ref("${name}"), which has no code.`,
-      'give what workflow() and task() return; a ref is for calling what another process has',
+      'give what workflow(), task() and machine() return; a ref is for calling what another process has',
+    )
+  }
+  if (isClass(value)) {
+    const { name } = value as { readonly name: string }
+    return definitionInvalid(
+      `workflows[${index}] is no definition: class ${name || '(anonymous)'} has no @Workflow.`,
+      "write @Workflow({ name: '…' }) above the class",
     )
   }
   return definitionInvalid(
-    `workflows[${index}] is no definition: ${isClass(value) ? 'a class' : shown(value)}.`,
-    'give what workflow() and task() return',
+    `workflows[${index}] is no definition: ${shown(value)}.`,
+    'give what workflow(), task() and machine() return, or a class under @Workflow',
   )
 }
 
@@ -234,9 +241,13 @@ function readBuild(
   const hash = createHash('sha256')
   for (const name of [...definitions.keys()].sort()) {
     const made = definitions.get(name)
-    hash.update(`${name}@${made?.version} ${Function.prototype.toString.call(made?.fn)}\n`)
+    if (made) hash.update(`${name}@${made.version} ${codeOf(made)}\n`)
   }
   return hash.digest('hex').slice(0, 16)
+}
+
+function codeOf(made: Made): string {
+  return made.kind === 'machine' ? made.source : Function.prototype.toString.call(made.fn)
 }
 
 /** In milliseconds, as it is written in the environment; 0: none. */

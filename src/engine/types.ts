@@ -1,5 +1,6 @@
 // The public types of the engine: runs, handles, reading, events.
 
+import type { Sent } from '../authoring/machine/types.js'
 import type { Content, Doc, StoredDocument } from '../authoring/document-types.js'
 import type {
   Args,

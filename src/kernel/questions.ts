@@ -94,7 +94,11 @@ export class Questions {
 
   /** It does something of its own, in a step or in a task: soon it may wait for something else. */
   busy(): boolean {
-    return this.running() || this.open.some((ask) => ask.kind === 'child' && ask.order.isTask)
+    return this.open.some((ask) => {
+      // One that waits for what came before it to be stored is as good as running.
+      if (ask.kind === 'step') return ask.running !== null || ask.retryAt === null
+      return ask.kind === 'child' && ask.order.isTask
+    })
   }
 
   /** A step of it has asked for a transaction. */

@@ -28,6 +28,8 @@ export const CODES = {
   DURATION_INVALID: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
+  GUARD_INVALID: { retryable: false },
+  TRANSITION_TOO_DEEP: { retryable: false },
   DIVERGED: { retryable: false },
   FOREIGN_AWAIT: { retryable: false },
   HISTORY_TOO_LONG: { retryable: false },
@@ -65,6 +67,7 @@ interface Details {
   VALUE_UNSTORABLE: { readonly path: string }
   VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
+  TRANSITION_TOO_DEEP: { readonly depth: number; readonly limit: number }
   NOT_AVAILABLE: { readonly available: readonly string[] }
   TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }

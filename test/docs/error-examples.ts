@@ -1,6 +1,8 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
 import { waitFor } from '../../src/authoring/function/wait.js'
+import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
+import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
 import * as engine from '../../src/engine/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
@@ -119,6 +121,10 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     const order = workflow('order', async () => {})
     return createEngine({ database: 'memory:', workflows: [order, order] })
   },
+  GUARD_INVALID: () =>
+    asBoolean(3, 'The guard of rule 1 of event "ASSIGN" in state "picking" of machine "picking"'),
+  TRANSITION_TOO_DEEP: () =>
+    transitionTooDeep('o-1', { event: 'GO', state: 'checking', limit: 100 }),
   DIVERGED: () =>
     errors.diverged('o-1', 'order', {
       position: 2,

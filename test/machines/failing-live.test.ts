@@ -96,7 +96,7 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
         [run.id],
       )
       const until = info.status === 'waiting' ? (info.until?.getTime() ?? 0) : 0
-      expect(until - Number(failed?.at)).toBe(seconds * 1_000)
+      expect(Math.abs(until - Number(failed?.at) - seconds * 1_000)).toBeLessThan(50)
       expect(await world.row(run.id)).toMatchObject({ owner: null })
       await world.advance(seconds * 1_000)
     }
@@ -131,7 +131,8 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
       [run.id],
     )
     const delays = rows.map(({ at, meta }) => JSON.parse(String(meta)).retryAt - Number(at))
-    expect(delays).toEqual([700, 700])
+    // Decided within the millisecond before it is written down.
+    for (const delay of delays) expect(Math.abs(delay - 700)).toBeLessThan(50)
     expect(attempts).toEqual([0, 1, 2])
   })
 
@@ -258,7 +259,7 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     await eventually(() => other.status()).toBe('waiting')
     await world.advance(3_600_000)
     await eventually(async () => seen.length).toBeGreaterThanOrEqual(4)
-    await eventually(() => run.status().then(() => second.handle(Counting, run.id).status()).catch(() => 'x')).toBe('waiting')
+    for (const { id } of [run, other]) await eventually(() => second.handle(Counting, id).status()).toBe('waiting')
     await world.advance(3 * 3_600_000)
     expect(await second.handle(Counting, run.id).result()).toBe('3 not stored')
     expect(await other.result()).toBe('3 not stored')

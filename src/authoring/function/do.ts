@@ -5,13 +5,7 @@ import { optionInvalid } from '../../model/errors.js'
 import type { Attempt, Effect, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { RetryPolicy } from '../../model/run.js'
-import {
-  isClass,
-  type Made,
-  madeOf,
-  orderOf,
-  refuseOptionsAsInput,
-} from '../definition.js'
+import { isClass, type Made, madeOf, orderOf, refuseOptionsAsInput } from '../definition.js'
 import { refuseNested } from '../nesting.js'
 import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
 import { decoded, executed } from '../recorded.js'
