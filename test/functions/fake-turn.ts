@@ -81,6 +81,7 @@ export function drive(
     throwRecorded: throwRecordedAs(new Map()),
     tx: (client) => client,
     valueBytesMax: 100_000,
+    transitionTimeoutMs: null,
     events: null,
     find: (name) => definitions.get(name),
   }
