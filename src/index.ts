@@ -2,6 +2,7 @@
 
 // definitions
 export { ref } from './authoring/definition.js'
+export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export {
   Document,
   document,
@@ -10,7 +11,6 @@ export {
   MarkdownDocument,
   MessageDocument,
 } from './authoring/documents.js'
-export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
 export { workflow } from './authoring/function/workflow.js'
 export { Guard, Transition, Workflow } from './authoring/machine/class.js'
 export { machine } from './authoring/machine/machine.js'

@@ -49,13 +49,19 @@ export const peerMissing = (name: string, needed: string, cause: unknown): Perdu
   )
 
 export const transitionUnavailable = (
-  of: { readonly id: string; readonly name: string; readonly place: string; readonly isGuarded: boolean },
+  of: {
+    readonly id: string
+    readonly name: string
+    readonly place: string
+    readonly isGuarded: boolean
+  },
   available: readonly string[],
 ): PerdureError => {
   const { id, name, place, isGuarded } = of
   const why = isGuarded ? 'its guard says no' : 'it does not leave that place'
   const near = didYouMean(name, available)
-  const list = available.length > 0 ? `it can take: ${available.join(', ')}` : 'it can take nothing now'
+  const list =
+    available.length > 0 ? `it can take: ${available.join(', ')}` : 'it can take nothing now'
   return new PerdureError(
     'TRANSITION_UNAVAILABLE',
     `Run ${id} is at "${place}" and cannot take '${name}': ${why}.`,

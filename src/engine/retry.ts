@@ -11,7 +11,8 @@ export async function retryRun(
   expectedAttempt: number | null,
 ): Promise<void> {
   const view = await core.kernel.read.get(to.workspace, to.id)
-  const isAtErrorPlace = view?.status === 'waiting' && view.error !== null && view.reason === 'signal'
+  const isAtErrorPlace =
+    view?.status === 'waiting' && view.error !== null && view.reason === 'signal'
   if (!isAtErrorPlace) return core.kernel.retry(to, expectedAttempt)
   const call = { name: RETRY, payload: null, id: null, withinMs: 0 }
   const { fate } = await core.kernel.trigger(to, call)

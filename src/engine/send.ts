@@ -25,7 +25,12 @@ export interface Sending {
 export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
   const { made, name: definition } = sending.target
   if (made && (made.kind !== 'machine' || !made.machine.takesEvents)) {
-    throw optionInvalid('machine', 'engine.send', definition, 'an event machine; use trigger or signal')
+    throw optionInvalid(
+      'machine',
+      'engine.send',
+      definition,
+      'an event machine; use trigger or signal',
+    )
   }
   const { type, ...fields } = eventOf(sending.event)
   const name = signalNameOf(type)

@@ -1,7 +1,7 @@
 // The public types of the engine: runs, handles, reading, events.
 
-import type { Sent } from '../authoring/machine/types.js'
 import type { Content, Doc, StoredDocument } from '../authoring/document-types.js'
+import type { Sent } from '../authoring/machine/types.js'
 import type {
   Args,
   Definition,
@@ -276,7 +276,9 @@ export interface Client<W = unknown> {
     id: string,
     event: TypesOf<D, W>['event'],
     options?: MessageOptions,
-  ): Promise<Sent<D extends { '~place': infer S extends string } ? S : string, TypesOf<D, W>['state']>>
+  ): Promise<
+    Sent<D extends { '~place': infer S extends string } ? S : string, TypesOf<D, W>['state']>
+  >
   /** To every run of the workspace that waits for it now. The same id again changes nothing. */
   emit<K extends EventName>(
     event: K,

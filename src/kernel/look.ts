@@ -7,7 +7,15 @@
 import { errorRecord, isFatalRecord } from '../model/error-record.js'
 import type { EmittedEvent } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
-import type { EntryKind, EntryMeta, Instant, Message, NewDocument, Shown, Stored } from '../model/run.js'
+import type {
+  EntryKind,
+  EntryMeta,
+  Instant,
+  Message,
+  NewDocument,
+  Shown,
+  Stored,
+} from '../model/run.js'
 import type { Ask, ChildAsk } from './asks.js'
 import type { Mailbox } from './mailbox.js'
 import type { StepTransaction } from './store.js'

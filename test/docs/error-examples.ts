@@ -41,6 +41,9 @@ async function endedTransaction() {
     events: [],
     waits: null,
     starts: [],
+    shown: null,
+    documents: [],
+    answers: [],
   }
   const next = { messages: [], next: { kind: 'go' } }
   const by = { id: UID, build: 'b', leaseMs: 1, definitions: [] } as unknown as Worker
@@ -91,6 +94,11 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
   RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),
   NOT_AVAILABLE: () => errors.notAvailable('o-1', 'change', ['approval']),
+  TRANSITION_UNAVAILABLE: () =>
+    engine.transitionUnavailable(
+      { id: 'r-7', name: 'aprove', place: 'reviewing', isGuarded: false },
+      ['approve', 'reject'],
+    ),
   RUN_NOT_RETRYABLE: () => errors.runNotRetryable('o-1', 'completed'),
   ATTEMPT_CHANGED: () => errors.attemptChanged('o-1', 1, 2),
   ID_INVALID: () => errors.idInvalid('order 1'),

@@ -49,7 +49,11 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     })
     const other = await engine.send(definition, fresh('c'), { type: 'ADD', by: 1 })
     expect(other.snapshot.context).toEqual({ count: 1 })
-    expect(await engine.get(id)).toMatchObject({ place: 'counting', state: { count: 2 }, kind: 'machine' })
+    expect(await engine.get(id)).toMatchObject({
+      place: 'counting',
+      state: { count: 2 },
+      kind: 'machine',
+    })
   })
 
   test('[N02] [N03] [N04] applies a hundred at once, from two processes, one after the other and none twice', async () => {
@@ -63,7 +67,9 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       })
     }
     const sent = await Promise.all(
-      Array.from({ length: 100 }, (_, i) => engines[i % 2]?.send(definition, id, { type: 'ADD', by: 1 })),
+      Array.from({ length: 100 }, (_, i) =>
+        engines[i % 2]?.send(definition, id, { type: 'ADD', by: 1 }),
+      ),
     )
     const counts = sent.map((one) => Number(one?.snapshot.context.count)).sort((a, b) => a - b)
     expect(counts).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
@@ -131,7 +137,10 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       initial: 'idle',
       context: {},
       states: {
-        idle: { exit: note('exit idle'), on: { GO: { target: 'a', actions: [note('go'), note('went')] } } },
+        idle: {
+          exit: note('exit idle'),
+          on: { GO: { target: 'a', actions: [note('go'), note('went')] } },
+        },
         a: { entry: note('entry a'), exit: note('exit a'), always: 'b' },
         b: { entry: note('entry b'), always: [{ guard: () => false, target: 'idle' }, 'c'] },
         c: { entry: note('entry c') },
@@ -165,7 +174,7 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       states: {
         idle: {
           on: {
-            COUNT: { actions: ({ context }) => void (context.n += 1) },
+            COUNT: { actions: ({ context }) => Object.assign(context, { n: context.n + 1 }) },
             THROW: {
               actions: ({ context }) => {
                 context.n = 99
@@ -174,7 +183,7 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
             },
             DOUBT: { guard: () => 'yes' as unknown as boolean, target: 'idle' },
             SPIN: 'left',
-            BREAK: { actions: ({ context }) => void (context.what = () => {}) },
+            BREAK: { actions: ({ context }) => Object.assign(context, { what: () => {} }) },
           },
         },
         left: { always: 'right' },
@@ -190,8 +199,14 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     expect(deep.message).toContain('101')
     expect(deep.message).toContain('100')
     expect(deep.message).toContain(id)
-    expect((await refusalOf(engine.send(fragile, id, { type: 'BREAK' }))).code).toBe('VALUE_UNSTORABLE')
-    expect(await engine.get(id)).toMatchObject({ status: 'waiting', place: 'idle', state: { n: 1 } })
+    expect((await refusalOf(engine.send(fragile, id, { type: 'BREAK' }))).code).toBe(
+      'VALUE_UNSTORABLE',
+    )
+    expect(await engine.get(id)).toMatchObject({
+      status: 'waiting',
+      place: 'idle',
+      state: { n: 1 },
+    })
     expect(await engine.send(fragile, id, { type: 'COUNT' })).toMatchObject({
       snapshot: { context: { n: 2 } },
     })
@@ -208,7 +223,10 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
           on: {
             LOOK: { guard: () => false, target: 'idle' },
             DONE: 'packing',
-            TIMEOUT: { target: 'expired', actions: ({ context }) => void (context.timeouts += 1) },
+            TIMEOUT: {
+              target: 'expired',
+              actions: ({ context }) => Object.assign(context, { timeouts: context.timeouts + 1 }),
+            },
           },
         },
         packing: { on: { TIMEOUT: 'expired' } },
@@ -251,8 +269,12 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     })
     const id = fresh('c')
     await engine.send(definition, id, { type: 'ADD', by: 1 })
-    expect(await engine.send(definition, id, { type: 'ADD', by: 1 })).toMatchObject({ transitions: 1 })
-    await eventually(async () => engine.lines.some((line) => line.includes('a listener of workflow.transition threw'))).toBe(true)
+    expect(await engine.send(definition, id, { type: 'ADD', by: 1 })).toMatchObject({
+      transitions: 1,
+    })
+    await eventually(async () =>
+      engine.lines.some((line) => line.includes('a listener of workflow.transition threw')),
+    ).toBe(true)
   })
 
   test('[N24] refuses what it does not know, by name', async () => {
@@ -270,6 +292,8 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     const sent = await engine.send(definition, id, { type: 'ADD', by: 1 })
     const { context } = sent.snapshot as { context: { count: number } }
     context.count = 1_000
-    expect((await engine.send(definition, id, { type: 'ADD', by: 1 })).snapshot.context).toEqual({ count: 2 })
+    expect((await engine.send(definition, id, { type: 'ADD', by: 1 })).snapshot.context).toEqual({
+      count: 2,
+    })
   })
 })

@@ -8,6 +8,7 @@ import {
   machine,
   Transition,
   type TransitionContext,
+  typed,
   Workflow,
 } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
@@ -22,6 +23,7 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
   function failing(options: object, ends: readonly (string | null)[], more: object = {}) {
     const attempts: number[] = []
     const definition = machine(fresh('failing'), {
+      state: typed<{ n: number }>(),
       transitions: {
         begin: { to: 'working', run: async () => ({ n: 1 }) },
         work: {
@@ -45,7 +47,7 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
 
   const recover = {
     recover: { from: 'broken', to: 'end', wait: true, run: async (_: object, how: string) => how },
-  }
+  } as const
 
   test('[E05] [E07] [R03] without a policy runs once, changes nothing, and waits for a person', async () => {
     const { definition, attempts } = failing({}, ['no', null])
@@ -151,7 +153,7 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     })
     expect(attempts).toEqual([0])
     // [R21]
-    expect(await run.trigger('recover', 'by hand')).toMatchObject({ hasError: false })
+    expect(await engine.trigger(run.id, 'recover', 'by hand')).toMatchObject({ hasError: false })
     expect(await run.result()).toBe('by hand')
   })
 
@@ -209,7 +211,13 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
               async () => ctx.emit('late', {}),
               async () => ctx.setOutput(1),
             ]
-            for (const write of tried) late.push(await write().then(() => 'written', (error) => error.code))
+            for (const write of tried)
+              late.push(
+                await write().then(
+                  () => 'written',
+                  (error) => error.code,
+                ),
+              )
           },
         },
       },
@@ -219,7 +227,9 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     await eventually(() => run.status()).toBe('failed')
     await eventually(async () => late).toEqual(Array(4).fill('STEP_TIMED_OUT'))
     expect(await run.get()).toMatchObject({ place: 'start', state: {} })
-    expect((await engine.documents(run.id)).map(({ className }) => className)).toEqual(['ErrorDocument'])
+    expect((await engine.documents(run.id)).map(({ className }) => className)).toEqual([
+      'ErrorDocument',
+    ])
   })
 
   test('[R14] [R15] leaves a document for every failed attempt, in order, each with its attempt', async () => {
@@ -259,7 +269,8 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     await eventually(() => other.status()).toBe('waiting')
     await world.advance(3_600_000)
     await eventually(async () => seen.length).toBeGreaterThanOrEqual(4)
-    for (const { id } of [run, other]) await eventually(() => second.handle(Counting, id).status()).toBe('waiting')
+    for (const { id } of [run, other])
+      await eventually(() => second.handle(Counting, id).status()).toBe('waiting')
     await world.advance(3 * 3_600_000)
     expect(await second.handle(Counting, run.id).result()).toBe('3 not stored')
     expect(await other.result()).toBe('3 not stored')

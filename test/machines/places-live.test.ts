@@ -39,7 +39,12 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
         return { ...state, text: `${state.text}, checked` }
       }
 
-      @Transition({ from: 'reviewing', to: 'end', wait: true, schema: z.object({ by: z.string() }) })
+      @Transition({
+        from: 'reviewing',
+        to: 'end',
+        wait: true,
+        schema: z.object({ by: z.string() }),
+      })
       async approve(state: { text: string }, payload: { by: string }) {
         ran.push('approve')
         return { text: state.text, by: payload.by }
@@ -60,7 +65,12 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     })
     const engine = await world.open([slow], { options: { worker: false } })
     const run = await engine.start(slow)
-    expect(await run.get()).toMatchObject({ status: 'pending', place: 'start', state: {}, kind: 'machine' })
+    expect(await run.get()).toMatchObject({
+      status: 'pending',
+      place: 'start',
+      state: {},
+      kind: 'machine',
+    })
     const [{ count } = {}] = await world.sql(
       'select count(*)::int as count from @schema@.runs where id = $1::text',
       [run.id],
@@ -115,7 +125,10 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
   test('[E29] keeps a result that was published before a wait', async () => {
     const early = machine(fresh('early'), {
       transitions: {
-        begin: { to: 'open', run: async (_: object, ctx: TransitionContext) => ctx.setOutput({ so: 'far' }) },
+        begin: {
+          to: 'open',
+          run: async (_: object, ctx: TransitionContext) => ctx.setOutput({ so: 'far' }),
+        },
         close: { from: 'open', to: 'end', wait: true, run: async () => {} },
       },
     })
@@ -227,6 +240,7 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
 
     test('[E17] of a wait transition see its payload, and refuse without a trace', async () => {
       const owned = machine(fresh('owned'), {
+        state: typed<{ owner: string }>(),
         transitions: {
           begin: { to: 'open', run: async () => ({ owner: 'ada' }) },
           close: {
@@ -234,7 +248,7 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
             to: 'end',
             wait: true,
             guard: (state: { owner: string }, by: string) => by === state.owner,
-            run: async (_state: object, by: string) => by,
+            run: async (_state: { owner: string }, by: string) => by,
           },
         },
       })
@@ -298,7 +312,12 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     const patient = machine(fresh('patient'), {
       transitions: {
         ask: { to: 'asking', run: async () => {} },
-        answer: { from: 'asking', to: 'end', wait: true, run: async (_: object, text: string) => text },
+        answer: {
+          from: 'asking',
+          to: 'end',
+          wait: true,
+          run: async (_: object, text: string) => text,
+        },
         expire: { from: 'asking', to: 'end', after: '7d', run: async () => 'nobody' },
       },
     })
@@ -386,13 +405,16 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     const engine = await world.open([shipping])
     const run = await engine.start(shipping)
     expect(await run.result()).toBe('shipped')
-    const rows = await world.sql('select attempt from @schema@.shipments where run = $1::text', [run.id])
+    const rows = await world.sql('select attempt from @schema@.shipments where run = $1::text', [
+      run.id,
+    ])
     expect(rows.map(({ attempt }) => attempt)).toEqual([2, 2])
   })
 
   test('[E27] [E28] runs without a database: every automatic transition in one call, and no further than a wait', async () => {
     const { Review } = review()
     const direct = machine(fresh('direct'), {
+      state: typed<{ n: number }>(),
       transitions: {
         one: { to: 'middle', run: async () => ({ n: 1 }) },
         two: {
@@ -410,7 +432,9 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     const outcome = await engine.run(direct, undefined, { stateless: true })
     expect(outcome).toMatchObject({ status: 'completed', output: 2 })
     expect(outcome.documents.map(({ content }) => content)).toEqual([{ n: 1 }])
-    expect(await engine.run(Review, undefined, { stateless: true })).toMatchObject({ status: 'waiting' })
+    expect(await engine.run(Review, undefined, { stateless: true })).toMatchObject({
+      status: 'waiting',
+    })
     expect(await world.counts()).toEqual(before)
   })
 })

@@ -228,7 +228,7 @@ export class Clients {
     this.sent.add(messageId)
     const call = { name: rng.pick(NAMES), payload: `"${messageId}"`, id: messageId, withinMs }
     kernel.trigger({ workspace: WORKSPACE, id }, call).then(
-      (fate) => this.triggered.push({ id, messageId, fate }),
+      ({ fate }) => this.triggered.push({ id, messageId, fate }),
       (error: unknown) => this.refused(error),
     )
   }

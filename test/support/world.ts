@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import type { AnyClass } from '../../src/authoring/types.js'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, PerdureError } from '../../src/index.js'
@@ -45,7 +46,7 @@ export type RunRow = Readonly<{
 export interface World {
   readonly schema: string
   /** Is closed when the test ends. */
-  open<const W extends readonly Definition[]>(
+  open<const W extends readonly (Definition | AnyClass)[]>(
     workflows: W,
     more?: More,
   ): Promise<Engine<W> & Probed>

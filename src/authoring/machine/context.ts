@@ -14,8 +14,8 @@ import type { Documents } from '../documents.js'
 import { emitted, eventNameOf } from '../function/events.js'
 import { parseNow } from '../schema.js'
 import { runRef, StepOf } from '../step.js'
-import type { PgClient, Tx } from '../types.js'
 import { namedTarget } from '../target.js'
+import type { PgClient, Tx } from '../types.js'
 import type { Attempted, Scene } from './fire.js'
 import type { TransitionContext } from './types.js'
 
@@ -62,18 +62,22 @@ export class ContextOf extends StepOf implements TransitionContext {
   }
 
   /** One for the whole transition, opened when it is first asked for, and closed with its answer. */
-  async transaction<O>(fn: (tx: Tx) => Promise<O>): Promise<O> {
+  transaction<O>(fn: (tx: Tx) => Promise<O>): Promise<O> {
     this.#refuseLate()
     const { around } = this.#scene
-    if (this.#opened) return fn(around.tx((await this.#opened) as PgClient) as Tx)
+    const work = (sql: Transaction): Promise<O> => fn(around.tx(sql as PgClient) as Tx)
+    if (this.#opened !== null) return this.#opened.then(work)
     return new Promise<O>((resolve, reject) => {
-      this.#opened = new Promise((opened) => {
-        const work = (sql: Transaction) => {
+      this.#opened = new Promise((opened, failed) => {
+        const first = (sql: Transaction): Promise<O> => {
           opened(sql)
-          return fn(around.tx(sql as PgClient) as Tx)
+          return work(sql)
         }
-        this.#attempt.transaction(transactionMs(this.#scene), work).then(resolve, reject)
+        const done = this.#attempt.transaction(transactionMs(this.#scene), first)
+        done.then(resolve, reject)
+        done.catch(failed)
       })
+      this.#opened.catch(() => {})
     })
   }
 
@@ -121,7 +125,10 @@ export class ContextOf extends StepOf implements TransitionContext {
 /** It is open as long as the transition runs on. */
 function transactionMs({ around }: Scene): number {
   const { transitionTimeoutMs } = around
-  return Math.max(TRANSACTION_MS, Math.min(transitionTimeoutMs ?? TRANSACTION_MAX_MS, TRANSACTION_MAX_MS))
+  return Math.max(
+    TRANSACTION_MS,
+    Math.min(transitionTimeoutMs ?? TRANSACTION_MAX_MS, TRANSACTION_MAX_MS),
+  )
 }
 
 function readOptions(options: unknown, where: string) {

@@ -7,7 +7,10 @@ type Values = Record<string, unknown>
 
 export class Fields {
   private readonly self: Values
-  private readonly made = new Map<string, { readonly value: unknown; readonly text: Stored | null }>()
+  private readonly made = new Map<
+    string,
+    { readonly value: unknown; readonly text: Stored | null }
+  >()
 
   constructor(self: object | null) {
     this.self = (self ?? {}) as Values

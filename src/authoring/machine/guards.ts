@@ -8,9 +8,9 @@ import { PerdureError } from '../../model/errors.js'
 import type { Attempt, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import { thrown } from '../recorded.js'
-import { asBoolean } from './guard.js'
 import type { Call, Place, Transition } from './description.js'
 import { type Attempted, attempted, type Scene } from './fire.js'
+import { asBoolean } from './guard.js'
 
 interface Chosen {
   readonly transition: Transition
