@@ -1,46 +1,44 @@
-// The children of a machine: started when the transition that asked for them has committed, each by a step of its own, and
-// heard of through the mailbox.
+// The children of a machine: each is started, and told to stop, by a step of its own. They are heard of through the mailbox.
 
 import { decode, encode } from '../../model/codec.js'
-import { errorRecord } from '../../model/error-record.js'
 import type { RunId, Uid } from '../../model/ids.js'
 import type { Attempt, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
-import type { FinalStatus, Stored } from '../../model/run.js'
 import { thrown } from '../recorded.js'
-import type { Starting } from './context.js'
-import type { Child, Scene } from './fire.js'
+import type { Child, Starting } from './family.js'
 
+/** In order; each is recorded before the next is started. */
 export async function startChildren(
-  scene: Scene,
   turn: Turn,
   starts: readonly Starting[],
 ): Promise<readonly Child[]> {
   const started: Child[] = []
-  for (const start of starts) started.push(await startChild(scene, turn, start))
+  for (const start of starts) started.push(await startChild(turn, start))
   return started
 }
 
-async function startChild(_scene: Scene, turn: Turn, start: Starting): Promise<Child> {
-  const { id, callback, ...order } = start
-  const { uid: parent, id: parentId, workspace, tags } = turn.run
+async function startChild(turn: Turn, start: Starting): Promise<Child> {
+  const { id, callback, group, ...order } = start
+  const { uid: parentUid, id: parentId, workspace, tags } = turn.run
   const run = { ...order, workspace, id: id as RunId, tags }
   const child = await recorded(turn, `start ${id}`, 'start', async (attempt) => {
-    const startedBy = attempt.idempotencyKey
-    const parentOf = { uid: parent, id: parentId, startedBy }
-    return attempt.outside.start({ ...run, parent: parentOf })
+    const parent = { uid: parentUid, id: parentId, startedBy: attempt.idempotencyKey }
+    const { uid } = await attempt.outside.start({ ...run, parent })
+    return { uid }
   })
   const { uid } = child as { readonly uid: Uid }
-  return { uid, id, callback }
+  return { uid, id, callback, ...(group && { group }) }
 }
 
-/** A machine that has ended leaves nothing running. */
-export async function endOpenChildren(turn: Turn, children: readonly Child[]): Promise<void> {
-  const { workspace, id: parentId } = turn.run
+export async function stopChildren(
+  turn: Turn,
+  children: readonly Child[],
+  reason: string,
+): Promise<void> {
+  const { workspace } = turn.run
   for (const { id } of children) {
     const to = { workspace, id: id as RunId }
     await recorded(turn, `cancel ${id}`, 'cancel', async (attempt) => {
-      const reason = `its parent ${parentId} has ended`
       try {
         await attempt.outside.cancel(to, reason, attempt.idempotencyKey)
       } catch {
@@ -48,16 +46,6 @@ export async function endOpenChildren(turn: Turn, children: readonly Child[]): P
       }
     })
   }
-}
-
-/** As engine.run would tell it. */
-export function outcomeOf(child: Child | undefined, status: FinalStatus, payload: Stored | null) {
-  const id = child?.id ?? ''
-  if (status === 'completed') {
-    return { id, status, output: payload === null ? undefined : decode(payload) }
-  }
-  const error = payload === null ? { name: 'Error', message: status } : errorRecord(payload)
-  return { id, status, error }
 }
 
 async function recorded(

@@ -7,7 +7,7 @@ import { RUN_ID } from '../../model/ids.js'
 import { TRANSACTION_MAX_MS, TRANSACTION_MS } from '../../model/limits.js'
 import type { Attempt, EmittedEvent, Transaction, Turn } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
-import type { NewDocument, Stored } from '../../model/run.js'
+import type { NewDocument } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import { DocumentDraft } from '../document-draft.js'
 import type { Documents } from '../documents.js'
@@ -16,23 +16,15 @@ import { parseNow } from '../schema.js'
 import { runRef, StepOf } from '../step.js'
 import { namedTarget } from '../target.js'
 import type { PgClient, Tx } from '../types.js'
+import type { Group, Starting, Together } from './family.js'
 import type { Attempted, Scene } from './fire.js'
 import type { TransitionContext } from './types.js'
-
-/** A child that is to be started when its transition has committed. */
-export interface Starting {
-  readonly definition: string
-  readonly version: string | null
-  readonly input: Stored
-  readonly id: string
-  readonly callback: string | null
-  readonly timeoutMs: number | null
-}
 
 export class ContextOf extends StepOf implements TransitionContext {
   readonly input: unknown
   readonly place: string
   readonly starts: Starting[] = []
+  readonly groups: Group[] = []
   readonly events: EmittedEvent[] = []
   output: { readonly value: unknown } | undefined
   readonly #scene: Scene
@@ -82,23 +74,74 @@ export class ContextOf extends StepOf implements TransitionContext {
   }
 
   async start(child: unknown, ...args: readonly unknown[]): Promise<{ readonly id: string }> {
-    this.#refuseLate()
     const [input, options] = args
     const where = `ctx.start of transition '${this.#name}'`
+    const { callback, ...given } = readOptions(options, where, ['id', 'callback', 'timeout'])
+    const start = this.#starting(where, [child, input, given])
+    this.starts.push({ ...start, callback })
+    return { id: start.id }
+  }
+
+  all(children: unknown, options: unknown): Promise<readonly { readonly id: string }[]> {
+    return this.#together('all', children, options)
+  }
+
+  allSettled(children: unknown, options: unknown): Promise<readonly { readonly id: string }[]> {
+    return this.#together('allSettled', children, options)
+  }
+
+  sequence(children: unknown, options: unknown): Promise<readonly { readonly id: string }[]> {
+    return this.#together('sequence', children, options)
+  }
+
+  async #together(together: Together, children: unknown, options: unknown) {
+    const where = `ctx.${together} of transition '${this.#name}'`
+    const { callback } = readOptions(options, where, ['callback'])
+    if (callback === null)
+      throw optionInvalid('callback', where, callback, 'the name of a wait transition or event')
+    if (!Array.isArray(children) || children.length === 0 || !children.every(Array.isArray)) {
+      throw optionInvalid(
+        'children',
+        where,
+        children,
+        'a list of at least one [definition, input, { id, timeout }]',
+      )
+    }
+    const key = `${this.key}/${this.groups.length}`
+    const starts = children.map((child: readonly unknown[], place): Starting => {
+      const given = readOptions(child[2], where, ['id', 'timeout'])
+      const start = this.#starting(
+        where,
+        [child[0], child[1], given],
+        `${this.groups.length}.${place}`,
+      )
+      return { ...start, callback: null, group: { key, place } }
+    })
+    const [first, ...rest] = starts
+    const isSequence = together === 'sequence'
+    this.starts.push(...(isSequence && first ? [first] : starts))
+    const outcomes = starts.map(() => null)
+    this.groups.push({ key, callback, together, outcomes, queue: isSequence ? rest : [] })
+    return starts.map(({ id }) => ({ id }))
+  }
+
+  #starting(
+    where: string,
+    [child, input, given]: readonly [unknown, unknown, Pick<Options, 'id' | 'timeoutMs'>],
+    place = String(this.starts.length),
+  ): Omit<Starting, 'callback'> {
+    this.#refuseLate()
     const { around } = this.#scene
     const target = namedTarget(around, child, where)
     const known = typeof target === 'string' ? null : target
-    const { id: given, callback, timeoutMs } = readOptions(options, where)
-    const id = given ?? generatorOf(`${this.key}/${this.starts.length}`).uuid()
-    this.starts.push({
+    const id = given.id ?? generatorOf(`${this.key}/${place}`).uuid()
+    return {
       definition: known?.name ?? (target as string),
       version: known?.version ?? null,
       input: encode(input, `the input of child "${id}"`, around.valueBytesMax),
       id,
-      callback,
-      timeoutMs: timeoutMs ?? (known?.kind === 'task' ? null : (known?.timeoutMs ?? null)),
-    })
-    return { id }
+      timeoutMs: given.timeoutMs ?? (known?.kind === 'task' ? null : (known?.timeoutMs ?? null)),
+    }
   }
 
   emit(given: unknown, payload: unknown): void {
@@ -131,12 +174,18 @@ function transactionMs({ around }: Scene): number {
   )
 }
 
-function readOptions(options: unknown, where: string) {
+interface Options {
+  readonly id: string | null
+  readonly callback: string | null
+  readonly timeoutMs: number | null
+}
+
+function readOptions(options: unknown, where: string, known: readonly string[]): Options {
   if (options === undefined) return { id: null, callback: null, timeoutMs: null }
   if (typeof options !== 'object' || options === null) {
     throw optionInvalid('options', where, options, 'an object')
   }
-  checkOptions(options, where, ['id', 'callback', 'timeout'])
+  checkOptions(options, where, known)
   const { id, callback, timeout } = options as Readonly<Record<string, unknown>>
   if (id !== undefined && (typeof id !== 'string' || !RUN_ID.test(id))) {
     throw optionInvalid('id', where, id, '1 to 128 of letters, digits and _ . : @ + = -')

@@ -184,6 +184,9 @@ function argsOf({ state, context: ctx }: Call, event: SentEvent): ActionArgs<unk
     },
     transaction: (fn) => ctx.transaction(fn),
     start: (child, ...more) => ctx.start(child, ...more),
+    all: (children, options) => ctx.all(children, options),
+    allSettled: (children, options) => ctx.allSettled(children, options),
+    sequence: (children, options) => ctx.sequence(children, options),
     emit: (name, payload) => ctx.emit(name, payload),
   }
   return args

@@ -1,7 +1,6 @@
 // One transition as a step: a draft of the state, an object of its own to be `this`, and all that it means in one answer.
 
 import { decode, encode } from '../../model/codec.js'
-import type { Uid } from '../../model/ids.js'
 import type { Attempt, Effect, Failure, Kept, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Stored } from '../../model/run.js'
@@ -9,9 +8,10 @@ import type { Surroundings } from '../definition.js'
 import { errorDocument } from '../documents.js'
 import { messageOf, thrown } from '../recorded.js'
 import { parse } from '../schema.js'
-import { ContextOf, type Starting } from './context.js'
+import { ContextOf } from './context.js'
 import type { Call, Machine, Move, Moved, Place, Transition } from './description.js'
 import { transitionTimedOut } from './errors.js'
+import type { Group, Starting } from './family.js'
 import { Fields } from './fields.js'
 import { firstNow, isAllowed } from './guards.js'
 import type { MachineMade } from './program.js'
@@ -23,12 +23,6 @@ export interface Scene {
   readonly machine: Machine
   readonly around: Surroundings
   readonly input: unknown
-}
-
-export interface Child {
-  readonly uid: Uid
-  readonly id: string
-  readonly callback: string | null
 }
 
 /** A transition that is to run. */
@@ -60,6 +54,7 @@ export interface Left {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly starts?: readonly Starting[]
+  readonly groups?: readonly Group[]
 }
 
 export async function fire(scene: Scene, turn: Turn, firing: Firing): Promise<Left> {
@@ -160,7 +155,7 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
   const state = await checkedState(scene, moved.state, name)
   const to = machine.places.get(moved.place)
   const output = await checkedOutput(scene, moved.output ?? context.output, to)
-  const starts = context.starts
+  const { starts, groups } = context
   const next = to && to.automatic.length > 0 ? firstNow(to, { ...call, state }) : undefined
   const left: Left = {
     isMoved: true,
@@ -173,6 +168,7 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
     ...(next !== undefined && { next }),
     ...(output && { output }),
     ...(starts.length > 0 && { starts }),
+    ...(groups.length > 0 && { groups }),
   }
   const what = `what transition '${name}' of machine "${made.name}" left`
   const limit = around.valueBytesMax

@@ -8,6 +8,7 @@ import type { Program, Turn } from '../../model/program.js'
 import type { Made, Surroundings } from '../definition.js'
 import { checkedInput } from '../input.js'
 import { failureOf } from '../recorded.js'
+import { NO_FAMILY } from './family.js'
 import { type At, Stay } from './stay.js'
 
 export type MachineMade = Extract<Made, { kind: 'machine' }>
@@ -36,5 +37,5 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
 
 function atFirst({ machine }: MachineMade, input: unknown): At {
   const { initial: place } = machine
-  return { place, state: machine.begin(input), fields: {}, version: 0, children: [] }
+  return { place, state: machine.begin(input), fields: {}, version: 0, family: NO_FAMILY }
 }

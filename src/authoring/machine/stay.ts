@@ -4,9 +4,10 @@ import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
 import { type Due, Failure, type Round, type Turn } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
-import { endOpenChildren, outcomeOf, startChildren } from './children.js'
+import { startChildren, stopChildren } from './children.js'
 import type { Place, Transition } from './description.js'
-import { type Child, type Firing, fire, type Left, type Scene } from './fire.js'
+import { childEnded, type Family, type Starting } from './family.js'
+import { type Firing, fire, type Left, type Scene } from './fire.js'
 import { choose } from './guards.js'
 
 /** What a round leaves to the next. */
@@ -20,18 +21,13 @@ export interface At {
   /** What runs next by itself; null: nothing; absent: its guards are to be asked. */
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
-  readonly children: readonly Child[]
-  /** Ends of children that the place they came to did not take. */
-  readonly arrived?: readonly Arrived[]
-}
-
-interface Arrived {
-  readonly callback: string
-  readonly outcome: unknown
+  readonly family: Family
 }
 
 /** The name of the message that tries the failed transition again. */
 export const RETRY = '(retry)'
+/** The end of a child that nobody waits for alone. */
+const CHILD = '(child)'
 
 export class Stay {
   private readonly scene: Scene
@@ -44,8 +40,7 @@ export class Stay {
   private lateFrom = 0
   private isResting = false
   private failed: Firing | null = null
-  private children: readonly Child[]
-  private arrived: readonly Arrived[]
+  private family: Family
 
   constructor(scene: Scene, turn: Turn, from: At) {
     this.scene = scene
@@ -54,8 +49,7 @@ export class Stay {
     this.place = from.place
     this.fields = from.fields
     this.next = from.next
-    this.children = from.children
-    this.arrived = from.arrived ?? []
+    this.family = from.family
     this.enteredAt = turn.now()
   }
 
@@ -92,30 +86,30 @@ export class Stay {
 
   /** null: what came is kept for another place. */
   private async heard(place: Place): Promise<Firing | null> {
-    const here = this.arrived.find(({ callback }) => place.waiting.has(callback))
+    const { arrived, children: open } = this.family
+    const here = arrived.find(({ callback }) => place.waiting.has(callback))
     if (here) {
-      this.arrived = this.arrived.filter((one) => one !== here)
+      this.family = { ...this.family, arrived: arrived.filter((one) => one !== here) }
       return this.taken(place, here.callback, encode(here.outcome, 'the outcome of a child'), [])
     }
     const late = place.late[this.lateFrom]
     const until: Due | null = late ? { at: this.enteredAt + late.afterMs } : null
     const names = [...place.waiting.keys(), ...(this.failed ? [RETRY] : [])]
-    const children = this.children.flatMap(({ uid, callback }) =>
-      callback === null ? [] : [{ uid, as: callback }],
-    )
+    const children = open.map(({ uid, callback }) => ({ uid, as: callback ?? CHILD }))
     const wish = { names, until, place: place.name, isAnsweredLater: true, children }
     const message = await this.turn.receive('wait', wish)
-    if (message) return this.told(place, message)
+    if (message) return await this.told(place, message)
     this.lateFrom += 1
     return late ? this.firing(late.transition) : null
   }
 
-  private told(place: Place, { name, payload, no, meta }: Message): Firing | null {
+  private async told(place: Place, message: Message): Promise<Firing | null> {
+    const { name, payload, no, meta } = message
     if (meta?.uid) {
-      const child = this.children.find(({ uid }) => uid === meta.uid)
-      this.children = this.children.filter((one) => one !== child)
-      const outcome = outcomeOf(child, meta.status ?? 'failed', payload)
-      this.arrived = [...this.arrived, { callback: name, outcome }]
+      const ended = childEnded(this.family, meta.uid, meta.status ?? 'failed', payload)
+      this.family = ended.family
+      await stopChildren(this.turn, ended.unwanted, 'another of its group has not completed')
+      if (ended.start) await this.starts([ended.start])
       return null
     }
     if (name === RETRY && this.failed) {
@@ -163,15 +157,23 @@ export class Stay {
     }
   }
 
+  private async starts(starts: readonly Starting[]): Promise<void> {
+    const started = await startChildren(this.turn, starts)
+    this.family = { ...this.family, children: [...this.family.children, ...started] }
+  }
+
   private async moved(left: Left): Promise<Round> {
     const { scene, turn, from } = this
-    const started = await startChildren(scene, turn, left.starts ?? [])
-    const children = [...this.children, ...started]
+    const { groups = [], starts = [] } = left
+    if (groups.length > 0)
+      this.family = { ...this.family, groups: [...this.family.groups, ...groups] }
+    await this.starts(starts)
+    const { family } = this
     const { place, state, fields, next } = left
     const output = left.output ?? from.output
     const { machine, made, around } = scene
     if (this.placeNamed(place).isFinal) {
-      await endOpenChildren(turn, children)
+      await stopChildren(turn, family.children, `its parent ${turn.run.id} has ended`)
       const value = output ? output.value : machine.end(place, state)
       const what = `the output of machine "${made.name}"`
       return { done: true, value: encode(value, what, around.valueBytesMax) }
@@ -181,8 +183,7 @@ export class Stay {
       state,
       fields,
       version: from.version + 1,
-      children,
-      arrived: this.arrived,
+      family,
       ...(next !== undefined && { next }),
       ...(output && { output }),
     }

@@ -35,8 +35,28 @@ export interface TransitionContext<I = unknown> extends InTransition {
     child: D,
     ...args: Args<InputOf<D>, Opt<{ id: string; callback: string; timeout: Duration }>>
   ): Promise<{ readonly id: string }>
+  /**
+   * Several children, and one callback: `all` when each has completed (its output: theirs, in order) or one has not (that
+   * one's Outcome; the others are cancelled), `allSettled` when each has ended (their Outcomes), `sequence` one after the
+   * other (as `all`).
+   */
+  all(children: readonly ChildOf[], options: { callback: string }): Promise<readonly Started[]>
+  allSettled(
+    children: readonly ChildOf[],
+    options: { callback: string },
+  ): Promise<readonly Started[]>
+  sequence(children: readonly ChildOf[], options: { callback: string }): Promise<readonly Started[]>
   /** Goes out only if this transition commits. */
   emit<K extends EventName>(event: K, payload: Emitted<K>): void
+}
+
+export type ChildOf = readonly [
+  child: Target<Tasks>,
+  input?: unknown,
+  options?: Opt<{ id: string; timeout: Duration }>,
+]
+export interface Started {
+  readonly id: string
 }
 
 // ── classes ─────────────────────────────────────────────────────────────────────────────────────────────────
