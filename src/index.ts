@@ -43,6 +43,8 @@ export { createEngine } from './create-engine.js'
 export type {
   Checkpoint,
   Client,
+  DescribedTransition,
+  Description,
   Engine,
   EngineEvents,
   EngineOptions,

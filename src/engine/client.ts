@@ -13,6 +13,7 @@ import {
   transactionOf,
   workspaceOf,
 } from './core.js'
+import { describe } from './describe.js'
 import { documentName, shownDocuments } from './documents.js'
 import { listen } from './events.js'
 import { makeHandle, settled } from './handle.js'
@@ -74,6 +75,10 @@ export function makeClient(core: Core, confined: string | null): Client {
       const to = addressOf(own, id)
       const view = await core.kernel.read.get(to.workspace, to.id)
       return view === null ? null : infoOf(core, view)
+    },
+    describe: (target: unknown) => {
+      beforeRead(core)
+      return describe(core, target)
     },
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),

@@ -43,7 +43,7 @@ function kindOf(made: Made | undefined): Offer['kind'] {
 }
 
 /** Where the library of the schema gives one. */
-function jsonSchemaOf(schema: unknown): object | null {
+export function jsonSchemaOf(schema: unknown): object | null {
   const standard = (schema as { '~standard'?: { jsonSchema?: { input?: unknown } } } | undefined)?.[
     '~standard'
   ]

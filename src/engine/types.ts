@@ -37,6 +37,35 @@ export type StoredError = Readonly<{
   step?: string
   attempt?: number
 }>
+/** JSON Schemas where the library of the schema gives one, else null. */
+export type Description = Readonly<{
+  name: string
+  version: string
+  kind: Definition['kind']
+  description: string | null
+  input: object | null
+  /** What can be sent to its runs. */
+  signals: readonly Readonly<{ name: string; schema: object | null }>[]
+  /** Of a machine; the first is where its runs begin. */
+  places: readonly Readonly<{ name: string; isFinal: boolean }>[]
+  transitions: readonly DescribedTransition[]
+}>
+
+export type DescribedTransition = Readonly<{
+  name: string
+  from: string
+  /** Several, where rules decide. */
+  to: readonly string[]
+  /** At once, when somebody sends it, or `afterMs` in the place. */
+  runs: 'at once' | 'when sent' | 'late'
+  afterMs: number | null
+  isGuarded: boolean
+  schema: object | null
+  /** How often it is tried again by itself, and where it leads when it has failed for good. */
+  retries: number
+  errorPlace: string | null
+}>
+
 /** A child that has not ended. */
 export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
 
@@ -188,6 +217,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   priority: number
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
+  /** Of an event machine, in the place of an input: it goes on from there. */
+  snapshot: Sent['snapshot']
 }>
 /** What a caller passes as input; nothing to a definition that declares none. */
 type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I
@@ -298,17 +329,22 @@ export interface Client<W = unknown> {
   /**
    * A new run that goes on from a point of another, which is not touched. `from`: before the step of that name, or behind the
    * entry of that number; left out: from the beginning. `outputs` replaces recorded results, by the names of their steps.
+   * `version`: behind that checkpoint of a machine, with another `state` if one is given.
    */
   fork(
     runId: string,
     options?: Opt<{
       from: string | number
+      version: number
+      state: unknown
       input: unknown
       outputs: Dict<unknown>
       id: string
       workspace: string
     }>,
   ): Promise<RunHandle>
+  /** What a definition is made of, for people and for the tools that draw it. Throws DEFINITION_UNKNOWN. */
+  describe(target: Target<W>): Description
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>

@@ -436,5 +436,57 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
       status: 'waiting',
     })
     expect(await world.counts()).toEqual(before)
+    const parent = machine(fresh('parent'), {
+      transitions: {
+        begin: { to: 'end', run: (_: object, ctx: TransitionContext) => ctx.start(direct) },
+      },
+    })
+    const other = await world.open([parent, direct])
+    const refused = await other.run(parent, undefined, { stateless: true })
+    expect(refused).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('a stateless run cannot start a child') },
+    })
+  })
+
+  test('goes on as a copy from any checkpoint, with another state if one is given, and the other is untouched', async () => {
+    const { Review, ran } = review()
+    const engine = await world.open([Review])
+    const run = await engine.start(Review)
+    await eventually(() => run.status()).toBe('waiting')
+    await run.trigger('approve', { by: 'ada' })
+    await run.result()
+    ran.length = 0
+    const copy = await engine.fork(run.id, { version: 2 })
+    await eventually(() => copy.status()).toBe('waiting')
+    expect(ran).toEqual([])
+    expect(await copy.get()).toMatchObject({
+      place: 'reviewing',
+      state: { text: 'draft, checked' },
+    })
+    await engine.trigger(copy.id, 'approve', { by: 'bob' })
+    expect(await copy.result()).toEqual({ text: 'draft, checked', by: 'bob' })
+    const edited = await engine.fork(run.id, { version: 1, state: { text: 'mine', rounds: 7 } })
+    await eventually(() => edited.status()).toBe('waiting')
+    expect(ran).toEqual(['approve', 'check'])
+    expect(await edited.get()).toMatchObject({ state: { text: 'mine, checked', rounds: 7 } })
+    expect(await run.result()).toEqual({ text: 'draft, checked', by: 'ada' })
+    const refused = await refusalOf(engine.fork(run.id, { version: 9 }))
+    expect(refused.message).toContain('the version of a checkpoint of the run')
+  })
+
+  test('is described with its places, transitions and schemas', async () => {
+    const { Review } = review()
+    const engine = await world.open([Review])
+    const { places, transitions, kind } = engine.describe(Review)
+    expect(kind).toBe('machine')
+    expect(places.map(({ name }) => name)).toEqual(['start', 'written', 'reviewing', 'end'])
+    expect(transitions.map(({ name, from, to, runs }) => [name, from, to, runs])).toEqual([
+      ['write', 'start', ['written'], 'at once'],
+      ['check', 'written', ['reviewing'], 'at once'],
+      ['approve', 'reviewing', ['end'], 'when sent'],
+      ['reject', 'reviewing', ['written'], 'when sent'],
+    ])
+    expect(transitions[2]?.schema).toMatchObject({ properties: { by: { type: 'string' } } })
   })
 })

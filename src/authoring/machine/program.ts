@@ -9,6 +9,7 @@ import type { Made, Surroundings } from '../definition.js'
 import { checkedInput } from '../input.js'
 import { failureOf } from '../recorded.js'
 import { NO_FAMILY } from './family.js'
+import { beginning } from './snapshot.js'
 import { type At, Stay } from './stay.js'
 
 export type MachineMade = Extract<Made, { kind: 'machine' }>
@@ -36,6 +37,5 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
 }
 
 function atFirst({ machine }: MachineMade, input: unknown): At {
-  const { initial: place } = machine
-  return { place, state: machine.begin(input), fields: {}, version: 0, family: NO_FAMILY }
+  return { ...beginning(machine, input), fields: {}, version: 0, family: NO_FAMILY }
 }

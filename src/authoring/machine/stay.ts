@@ -22,6 +22,8 @@ export interface At {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly family: Family
+  /** Begun elsewhere: the first place was entered there. */
+  readonly hasBegun?: boolean
 }
 
 /** The name of the message that tries the failed transition again. */
@@ -51,9 +53,18 @@ export class Stay {
     this.next = from.next
     this.family = from.family
     this.enteredAt = turn.now()
+    // What the run it was made of has shown is not shown of a fork.
+    if (turn.run.seed !== undefined || from.hasBegun) this.show()
+  }
+
+  private show(): void {
+    const { place, state } = this.from
+    this.turn.show({ state: encode(state, 'the state'), at: { place, error: null } })
   }
 
   async untilMoved(): Promise<Round> {
+    const { place, state } = this.from
+    if (this.placeNamed(place).isFinal) return this.ended(place, state)
     for (;;) {
       const firing = await this.whatRuns()
       const left = await this.attempt(firing)
@@ -63,7 +74,7 @@ export class Stay {
 
   private async whatRuns(): Promise<Firing> {
     const { begins } = this.scene.machine
-    if (begins && this.from.version === 0) return this.firing(begins)
+    if (begins && this.from.version === 0 && !this.from.hasBegun) return this.firing(begins)
     const place = this.placeNamed(this.place)
     const chosen = this.isResting ? null : await this.automatic(place)
     if (chosen) return chosen
@@ -171,12 +182,10 @@ export class Stay {
     const { family } = this
     const { place, state, fields, next } = left
     const output = left.output ?? from.output
-    const { machine, made, around } = scene
+    const { made } = scene
     if (this.placeNamed(place).isFinal) {
       await stopChildren(turn, family.children, `its parent ${turn.run.id} has ended`)
-      const value = output ? output.value : machine.end(place, state)
-      const what = `the output of machine "${made.name}"`
-      return { done: true, value: encode(value, what, around.valueBytesMax) }
+      return this.ended(place, state, output)
     }
     const at: At = {
       place,
@@ -189,6 +198,13 @@ export class Stay {
     }
     // What it is made of has been measured where it was written.
     return { done: false, value: encode(at, `where machine "${made.name}" is`) }
+  }
+
+  private ended(place: string, state: unknown, output?: At['output']): Round {
+    const { machine, made, around } = this.scene
+    const value = output ? output.value : machine.end(place, state)
+    const what = `the output of machine "${made.name}"`
+    return { done: true, value: encode(value, what, around.valueBytesMax) }
   }
 
   private placeNamed(name: string): Place {
