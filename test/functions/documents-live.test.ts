@@ -287,7 +287,9 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
         },
       })
       if (store === null) throw new Error('no store')
-      const by = worker()
+      const by = worker({ leaseMs: 600_000 })
+      // Else whoever looks for dead workers gives its run away.
+      await store.join(by)
       const run = await ownedRun(store, by, { definition: 'unknown', id: fresh('run') as RunId })
       const [a, b, a2] = [newDocument({ key: 'a' }), newDocument(), newDocument({ key: 'a' })]
       const moves = [
