@@ -165,6 +165,13 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       ['b', 'c', 'GO', { fast: true }],
     ])
     expect(states).toEqual(['c', 'c', 'c'])
+    const { items } = await engine.history(id, { order: 'oldest' })
+    expect(items.flatMap(({ transitions = [] }) => transitions)).toEqual([
+      { from: 'idle', to: 'a', event: 'GO' },
+      { from: 'a', to: 'b', event: 'GO' },
+      { from: 'b', to: 'c', event: 'GO' },
+    ])
+    expect(items.find(({ transitions }) => transitions)?.input).toEqual({ fast: true })
   })
 
   test('[N06] [N09] [N26] leaves everything as it was when an event fails, and tells its sender', async () => {
