@@ -1,6 +1,6 @@
 // What the parts of the interpreter tell each other.
 
-import type { Stored } from '../../model/run.js'
+import type { Instant, Stored } from '../../model/run.js'
 import type { Made, Surroundings } from '../definition.js'
 import type { Machine, Move, Transition } from './description.js'
 import type { Family, Group, Starting } from './family.js'
@@ -59,6 +59,9 @@ export interface At {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly family: Family
+  /** Of a round in which nothing has moved: since when it is there, and how many of its late transitions have been tried. */
+  readonly enteredAt?: Instant
+  readonly lateFrom?: number
   /** Begun elsewhere: the first place was entered there. */
   readonly hasBegun?: boolean
 }
