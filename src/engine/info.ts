@@ -2,6 +2,8 @@
 
 import type { Made } from '../authoring/definition.js'
 import type { StoredDocument } from '../authoring/documents.js'
+import type { Left } from '../authoring/machine/scene.js'
+import { beginning } from '../authoring/machine/snapshot.js'
 import type { RunView, Settled } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
@@ -30,7 +32,7 @@ export interface Known {
 export function runInfo(view: RunView, known: Known): RunInfo {
   const made = known.definitions.get(view.definition)
   const error = errorOf(view)
-  const machine = made?.kind === 'machine' ? made.machine : null
+  const begun = made?.kind === 'machine' ? beginning(made.machine, decode(view.input)) : null
   return {
     id: view.id,
     workflow: view.definition,
@@ -40,8 +42,8 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     // What only a name is known of was asked for by a parent, and is then a task more often than not.
     kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
     input: decode(view.input),
-    state: view.state === null ? machine?.begin(decode(view.input)) : decode(view.state),
-    place: view.place ?? machine?.initial ?? null,
+    state: view.state === null ? begun?.state : decode(view.state),
+    place: view.place ?? begun?.place ?? null,
     hasError: error !== null,
     error,
     tags: { ...view.tags },
@@ -151,6 +153,15 @@ export function journalEntry(entry: Entry): JournalEntry {
   }
 }
 
+/** What people want to know of a transition; the rest is for the next one. */
+function transitionOf({ place, state, moves, payload }: Left): object {
+  return {
+    output: { place, state },
+    transitions: moves,
+    ...(payload !== undefined && { input: payload }),
+  }
+}
+
 function payloadOf({ kind, payload, meta }: Entry): object {
   if (kind === 'run.cancelled')
     return { error: endError('cancelled', payload, meta?.reason ?? null) }
@@ -160,6 +171,7 @@ function payloadOf({ kind, payload, meta }: Entry): object {
   }
   if (payload === null) return {}
   if (GIVES_INPUT.includes(kind)) return { input: decode(payload) }
+  if (meta?.checkpoint !== undefined) return transitionOf(decode(payload) as Left)
   const childFailed = kind === 'child.ended' && (meta?.status ?? 'completed') !== 'completed'
   if (GIVES_ERROR.includes(kind) || childFailed) return { error: errorRecord(payload) }
   return { output: decode(payload) }

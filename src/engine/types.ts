@@ -175,6 +175,8 @@ export type JournalEntry = Readonly<{
   input?: unknown
   output?: unknown
   error?: StoredError
+  /** Of a machine, in order; `input` is their payload. */
+  transitions?: readonly Readonly<{ from: string; to: string; event: string }>[]
   /** Steps: when the code asked for it, and when it began. `at` is when it ended. */
   askedAt?: Date
   startedAt?: Date
@@ -217,6 +219,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   priority: number
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
+  /** Of an event machine, in the place of an input: it goes on from there. */
+  snapshot: Sent['snapshot']
 }>
 /** What a caller passes as input; nothing to a definition that declares none. */
 type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I

@@ -72,7 +72,7 @@ export class Scribe {
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
     if (outcome.events) out.emits(outcome.events, this.frame.run.uid)
-    if (outcome.shown) out.shows(outcome.shown)
+    if (outcome.shown && !deps.defects.has('shown-not-stored')) out.shows(outcome.shown)
     if (outcome.documents) out.writes(outcome.documents)
     this.answersMessages(outcome)
     return entry

@@ -23,7 +23,7 @@ export function closeTransaction(
   frame.closing = true
   const { journaled } = outcome.ask
   // What it shows and emits goes with it, if it is rolled back.
-  const before = frame.out.beside
+  const before = deps.defects.has('shown-though-rolled-back') ? {} : frame.out.beside
   const entry = frame.record(outcome)
   // The body hears of it when it is stored; the row must know by then what there is to undo.
   const moreUndos = entry.kind === 'undo.completed' ? -1 : entry.meta?.undoable ? 1 : 0

@@ -165,6 +165,13 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       ['b', 'c', 'GO', { fast: true }],
     ])
     expect(states).toEqual(['c', 'c', 'c'])
+    const { items } = await engine.history(id, { order: 'oldest' })
+    expect(items.flatMap(({ transitions = [] }) => transitions)).toEqual([
+      { from: 'idle', to: 'a', event: 'GO' },
+      { from: 'a', to: 'b', event: 'GO' },
+      { from: 'b', to: 'c', event: 'GO' },
+    ])
+    expect(items.find(({ transitions }) => transitions)?.input).toEqual({ fast: true })
   })
 
   test('[N06] [N09] [N26] leaves everything as it was when an event fails, and tells its sender', async () => {
@@ -295,5 +302,108 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     expect((await engine.send(definition, id, { type: 'ADD', by: 1 })).snapshot.context).toEqual({
       count: 2,
     })
+  })
+
+  test('[N14] goes on from a snapshot, and refuses what is none, each for its own reason', async () => {
+    const definition = counter()
+    const engine = await world.open([definition])
+    const good = {
+      schema: 'durable-workflow-snapshot',
+      version: 1,
+      engine: 'elsewhere',
+      state: 'counting',
+      status: 'active',
+      context: { count: 41 },
+    } as const
+    const id = fresh('moved')
+    await engine.start(definition, undefined, { id, snapshot: good })
+    expect(await engine.get(id)).toMatchObject({ place: 'counting', state: { count: 41 } })
+    expect(await engine.send(definition, id, { type: 'ADD', by: 1 })).toMatchObject({
+      snapshot: { ...good, engine: 'perdure', context: { count: 42 } },
+    })
+    const rows = async () => (await world.counts()).runs
+    const before = await rows()
+    const bad: [object, string][] = [
+      [{ ...good, schema: 'other' }, 'it is "other", version 1'],
+      [{ ...good, version: 2 }, 'version 2'],
+      [{ ...good, state: 'countin' }, 'no state "countin"'],
+      [{ ...good, status: 'paused' }, 'its status is "paused"'],
+      [{ ...good, context: 7 }, 'its context is 7'],
+    ]
+    for (const [snapshot, says] of bad) {
+      const refused = await refusalOf(
+        engine.start(definition, undefined, { snapshot: snapshot as typeof good }),
+      )
+      expect([refused.code, refused.message]).toEqual([
+        'SNAPSHOT_INVALID',
+        expect.stringContaining(says),
+      ])
+    }
+    expect(await rows()).toBe(before)
+  })
+
+  test('[N19] [N20] expires others although one fails, tells of that, by hand too, and not without a worker', async () => {
+    const fragile = machine(fresh('fragile'), {
+      initial: 'idle',
+      context: { isBroken: false },
+      states: {
+        idle: {
+          timeoutMinutes: 1,
+          on: {
+            TIMEOUT: {
+              target: 'expired',
+              actions: ({ context, run }) => {
+                if (context.isBroken) throw new Error(`${run.id} is broken`)
+              },
+            },
+          },
+        },
+        expired: { final: true },
+      },
+    })
+    const idle = await world.open([fragile], { options: { worker: false } })
+    const broken = await idle.start(fragile, { isBroken: true })
+    const others = await Promise.all([1, 2, 3].map(() => idle.start(fragile)))
+    const engine = await world.open([fragile])
+    const failures: string[] = []
+    engine.on('step.failed', ({ error }) => void failures.push(error.message))
+    for (const { id } of [broken, ...others])
+      await eventually(async () => (await engine.get(id))?.status).toBe('waiting')
+    await engine.close()
+    await world.advance(61_000)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    for (const { id } of others) expect((await idle.get(id))?.place).toBe('idle')
+    const again = await world.open([fragile])
+    again.on('step.failed', ({ error }) => void failures.push(error.message))
+    for (const { id } of others)
+      await eventually(async () => (await again.get(id))?.place).toBe('expired')
+    await eventually(async () => failures).toEqual([`${broken.id} is broken`])
+    expect(await again.get(broken.id)).toMatchObject({ status: 'waiting', place: 'idle' })
+    const byHand = fresh('f')
+    await again.start(fragile, undefined, { id: byHand })
+    const loose = again as unknown as { send(...args: readonly unknown[]): Promise<object> }
+    expect(await loose.send(fragile, byHand, { type: 'TIMEOUT' })).toMatchObject({
+      state: 'expired',
+    })
+  })
+
+  test('leaves behind it what it has refused: it may be asked for years', async () => {
+    const strict = machine(fresh('strict'), {
+      initial: 'idle',
+      context: {},
+      states: { idle: { on: { LOOK: { guard: () => false, target: 'idle' } } } },
+    })
+    const engine = await world.open([strict], { kernel: { framesMax: 0 } })
+    const id = fresh('s')
+    for (let i = 0; i < 20; i += 1) {
+      expect(await engine.send(strict, id, { type: 'LOOK' })).toMatchObject({ transitions: 0 })
+    }
+    const [{ needed } = {}] = await world.sql(
+      `select count(*)::int as needed from @schema@.journal j join @schema@.runs r using (uid)
+         where r.id = $1::text and j.seq >= (select max(e.seq) from @schema@.journal e where e.uid = r.uid and e.kind = 'round.ended')`,
+      [id],
+    )
+    expect(needed).toBeLessThan(5)
+    expect((await engine.checkpoints(id)).items).toEqual([])
   })
 })

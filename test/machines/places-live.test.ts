@@ -331,6 +331,26 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     expect(await run.result()).toBe('nobody')
   })
 
+  test('[E17] asks the guard of a late transition too, once', async () => {
+    const asked: string[] = []
+    const late = machine(fresh('late'), {
+      transitions: {
+        ask: { to: 'asking', run: async () => {} },
+        early: {
+          from: 'asking',
+          to: 'end',
+          after: 50,
+          guard: () => asked.push('early') === 0,
+          run: async () => 'early',
+        },
+        late: { from: 'asking', to: 'end', after: 150, run: async () => 'late' },
+      },
+    })
+    const engine = await world.open([late])
+    expect(await (await engine.start(late)).result()).toBe('late')
+    expect(asked).toEqual(['early'])
+  })
+
   describe('documents', () => {
     const Draft = document('Draft', z.object({ title: z.string() }))
 
@@ -436,6 +456,17 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
       status: 'waiting',
     })
     expect(await world.counts()).toEqual(before)
+    const parent = machine(fresh('parent'), {
+      transitions: {
+        begin: { to: 'end', run: (_: object, ctx: TransitionContext) => ctx.start(direct) },
+      },
+    })
+    const other = await world.open([parent, direct])
+    const refused = await other.run(parent, undefined, { stateless: true })
+    expect(refused).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('a stateless run cannot start a child') },
+    })
   })
 
   test('goes on as a copy from any checkpoint, with another state if one is given, and the other is untouched', async () => {

@@ -85,6 +85,7 @@ export class Clients {
       this.planned(at(1), 'trigger', () => this.trigger())
     }
     for (let i = 0; i < this.world.options.machines; i += 1) {
+      this.planned(at(1), 'retry of a transition', () => this.retryTransition())
       this.planned(at(1), 'trigger', () => this.trigger())
       this.planned(at(1), 'send', () => this.sendEvent())
       this.planned(at(1), 'send', () => this.sendEvent())
@@ -262,8 +263,28 @@ export class Clients {
     const messageId = `m${this.messages}` as MessageId
     const withinMs = rng.pick([0, 0, 100, 2_000])
     this.sent.add(messageId)
-    const names = this.world.options.machines > 0 ? [...NAMES, RETRY] : NAMES
-    const call = { name: rng.pick(names), payload: `"${messageId}"`, id: messageId, withinMs }
+    const call = { name: rng.pick(NAMES), payload: `"${messageId}"`, id: messageId, withinMs }
+    kernel.trigger({ workspace: WORKSPACE, id }, call).then(
+      ({ fate, reply }) => this.triggered.push({ id, messageId, fate, reply }),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  /** A person tries again what has failed, where the run has gone then. */
+  private retryTransition(): void {
+    const { memory, scheduler } = this.world
+    const waiting = [...memory.runs.values()].filter(
+      (row) =>
+        !isFinal(row.status) &&
+        openQuestions(row).waits.some(({ meta }) => meta?.names?.includes(RETRY)),
+    )
+    const kernel = this.kernel()
+    if (!kernel || waiting.length === 0) return
+    const { id } = scheduler.rng.pick(waiting).run
+    this.messages += 1
+    const messageId = `m${this.messages}` as MessageId
+    this.sent.add(messageId)
+    const call = { name: RETRY, payload: 'null', id: messageId, withinMs: 0 }
     kernel.trigger({ workspace: WORKSPACE, id }, call).then(
       ({ fate, reply }) => this.triggered.push({ id, messageId, fate, reply }),
       (error: unknown) => this.refused(error),

@@ -1,17 +1,17 @@
 // The interpreter: from place to place, one transition at a time, each in one commit.
 //
-// A round of its loop ends with a transition that succeeded: what that left is where the next round begins, on a cold start
-// too, and its number is the number of the checkpoint. What fails, is refused or moves to an error place stays in its round.
+// A round of its loop ends with a transition that succeeded, or that was refused and has changed nothing: what that left is
+// where the next round begins, on a cold start too. What fails and moves to an error place stays in its round.
 
 import { decode, encode } from '../../model/codec.js'
 import type { Program, Turn } from '../../model/program.js'
-import type { Made, Surroundings } from '../definition.js'
+import type { Surroundings } from '../definition.js'
 import { checkedInput } from '../input.js'
 import { failureOf } from '../recorded.js'
 import { NO_FAMILY } from './family.js'
-import { type At, Stay } from './stay.js'
-
-export type MachineMade = Extract<Made, { kind: 'machine' }>
+import type { At, MachineMade } from './scene.js'
+import { beginning } from './snapshot.js'
+import { Stay } from './stay.js'
 
 export function machineProgram(made: MachineMade, around: Surroundings): Program {
   const { machine } = made
@@ -26,7 +26,7 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
         const what = `where machine "${made.name}" is`
         const initial = encode(atFirst(made, input), what, around.valueBytesMax)
         return await turn.loop('', initial, (inner: Turn, at) =>
-          new Stay(scene, inner, decode(at) as At).untilMoved(),
+          new Stay(scene, inner, decode(at) as At).round(),
         )
       } catch (error) {
         throw failureOf(error, `the error of machine "${made.name}"`)
@@ -36,6 +36,5 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
 }
 
 function atFirst({ machine }: MachineMade, input: unknown): At {
-  const { initial: place } = machine
-  return { place, state: machine.begin(input), fields: {}, version: 0, family: NO_FAMILY }
+  return { ...beginning(machine, input), fields: {}, version: 0, family: NO_FAMILY }
 }

@@ -1,4 +1,4 @@
-// One stay at a place, until a transition has succeeded: chooses what runs, waits for what comes, and bears what fails.
+// One stay at a place, until a transition has been tried: chooses what runs, waits for what comes, and bears what fails.
 
 import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
@@ -7,22 +7,9 @@ import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
 import type { Place, Transition } from './description.js'
 import { childEnded, type Family, type Starting } from './family.js'
-import { type Firing, fire, type Left, type Scene } from './fire.js'
+import { fire } from './fire.js'
 import { choose } from './guards.js'
-
-/** What a round leaves to the next. */
-export interface At {
-  readonly place: string
-  readonly state: unknown
-  /** What transitions have assigned to `this`. */
-  readonly fields: Readonly<Record<string, unknown>>
-  /** How many transitions have succeeded. */
-  readonly version: number
-  /** What runs next by itself; null: nothing; absent: its guards are to be asked. */
-  readonly next?: string | null
-  readonly output?: { readonly value: unknown }
-  readonly family: Family
-}
+import type { At, Firing, Left, Scene } from './scene.js'
 
 /** The name of the message that tries the failed transition again. */
 export const RETRY = '(retry)'
@@ -37,7 +24,7 @@ export class Stay {
   private fields: At['fields']
   private next: At['next']
   private enteredAt: Instant
-  private lateFrom = 0
+  private lateFrom: number
   private isResting = false
   private failed: Firing | null = null
   private family: Family
@@ -50,10 +37,15 @@ export class Stay {
     this.fields = from.fields
     this.next = from.next
     this.family = from.family
-    this.enteredAt = turn.now()
+    this.enteredAt = from.enteredAt ?? turn.now()
+    this.lateFrom = from.lateFrom ?? 0
     // What the run it was made of has shown is not shown of a fork.
+<<<<<<< HEAD
     const { seed, uid } = turn.run
     if (seed !== undefined && seed !== uid) this.show()
+=======
+    if (turn.run.seed !== undefined || from.hasBegun) this.show()
+>>>>>>> machine
   }
 
   private show(): void {
@@ -61,17 +53,28 @@ export class Stay {
     this.turn.show({ state: encode(state, 'the state'), at: { place, error: null } })
   }
 
-  async untilMoved(): Promise<Round> {
+  async round(): Promise<Round> {
+    const { place, state } = this.from
+    if (this.placeNamed(place).isFinal) return this.ended(place, state)
     for (;;) {
       const firing = await this.whatRuns()
       const left = await this.attempt(firing)
       if (left) return this.moved(left)
+      if (this.failed === null) return this.stayed()
     }
+  }
+
+  /** Nothing has changed, and what was asked for that is behind the run all the same: it may be asked for years. */
+  private stayed(): Round {
+    const { enteredAt, lateFrom, family, isResting } = this
+    const { next: _, ...from } = this.from
+    const at: At = { ...from, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
+    return { done: false, value: encode(at, `where machine "${this.scene.made.name}" is`) }
   }
 
   private async whatRuns(): Promise<Firing> {
     const { begins } = this.scene.machine
-    if (begins && this.from.version === 0) return this.firing(begins)
+    if (begins && this.from.version === 0 && !this.from.hasBegun) return this.firing(begins)
     const place = this.placeNamed(this.place)
     const chosen = this.isResting ? null : await this.automatic(place)
     if (chosen) return chosen
@@ -108,7 +111,9 @@ export class Stay {
     const message = await this.turn.receive('wait', wish)
     if (message) return await this.told(place, message)
     this.lateFrom += 1
-    return late ? this.firing(late.transition) : null
+    if (!late) return null
+    const { transition } = late
+    return { ...this.firing(transition), isGuarded: transition.guard !== null }
   }
 
   private async told(place: Place, message: Message): Promise<Firing | null> {
@@ -179,12 +184,10 @@ export class Stay {
     const { family } = this
     const { place, state, fields, next } = left
     const output = left.output ?? from.output
-    const { machine, made, around } = scene
+    const { made } = scene
     if (this.placeNamed(place).isFinal) {
       await stopChildren(turn, family.children, `its parent ${turn.run.id} has ended`)
-      const value = output ? output.value : machine.end(place, state)
-      const what = `the output of machine "${made.name}"`
-      return { done: true, value: encode(value, what, around.valueBytesMax) }
+      return this.ended(place, state, output)
     }
     const at: At = {
       place,
@@ -197,6 +200,13 @@ export class Stay {
     }
     // What it is made of has been measured where it was written.
     return { done: false, value: encode(at, `where machine "${made.name}" is`) }
+  }
+
+  private ended(place: string, state: unknown, output?: At['output']): Round {
+    const { machine, made, around } = this.scene
+    const value = output ? output.value : machine.end(place, state)
+    const what = `the output of machine "${made.name}"`
+    return { done: true, value: encode(value, what, around.valueBytesMax) }
   }
 
   private placeNamed(name: string): Place {
