@@ -40,12 +40,9 @@ export class Stay {
     this.enteredAt = from.enteredAt ?? turn.now()
     this.lateFrom = from.lateFrom ?? 0
     // What the run it was made of has shown is not shown of a fork.
-<<<<<<< HEAD
     const { seed, uid } = turn.run
-    if (seed !== undefined && seed !== uid) this.show()
-=======
-    if (turn.run.seed !== undefined || from.hasBegun) this.show()
->>>>>>> machine
+    const isFork = seed !== undefined && seed !== uid
+    if (isFork || from.hasBegun) this.show()
   }
 
   private show(): void {
