@@ -350,7 +350,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     // biome-ignore format: one literal, because one is made for every step
     const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, shown, documents, answers, next }
     this.inFlight = { delta, parts }
-    if (this.deps.defects.has('reply-before-commit')) this.deps.committed(delta)
     return delta
   }
 

@@ -252,6 +252,7 @@ export class WorkerHost {
       committed: (deltas, committed, by) => this.committed(deltas, committed, by),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
+      reply: (delta) => this.calls.committed(delta),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))

@@ -1,6 +1,6 @@
 // What must be true of machines: what a transition means is one commit, and nothing of a failed attempt is seen again.
 
-import type { Left } from '../../src/authoring/machine/fire.js'
+import type { Left } from '../../src/authoring/machine/scene.js'
 import { decode } from '../../src/model/codec.js'
 import type { Entry } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'

@@ -10,7 +10,8 @@ import type {
   Transition,
 } from '../../src/authoring/machine/description.js'
 import { machine } from '../../src/authoring/machine/machine.js'
-import { type MachineMade, machineProgram } from '../../src/authoring/machine/program.js'
+import { machineProgram } from '../../src/authoring/machine/program.js'
+import type { MachineMade } from '../../src/authoring/machine/scene.js'
 import { typed } from '../../src/authoring/schema.js'
 import type { Program } from '../../src/model/program.js'
 import { NO_RETRY } from '../../src/model/retry.js'
@@ -38,6 +39,7 @@ const AROUND: Surroundings = {
     throw error
   },
   tx: (client) => client,
+  isStateless: false,
   transitionTimeoutMs: null,
   events: null,
   find: () => undefined,
