@@ -10,7 +10,7 @@
 //   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
 
 import { encodeError } from '../model/error-record.js'
-import { leaseLost, stepTimedOut } from '../model/errors.js'
+import { leaseLost, PerdureError, stepTimedOut } from '../model/errors.js'
 import { shownName, type Uid } from '../model/ids.js'
 import {
   type Attempt,
@@ -189,8 +189,15 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     return this.untilAnswered(() => this.deps.documents(this.run.uid))
   }
 
+  /** Each call has an id, so it can be made again. */
   get outside(): Outside {
-    return this.deps.outside()
+    const { start, signal, cancel, look } = this.deps.outside()
+    return {
+      start: (...args) => this.untilAnswered(() => start(...args)),
+      signal: (...args) => this.untilAnswered(() => signal(...args)),
+      cancel: (...args) => this.untilAnswered(() => cancel(...args)),
+      look: (...args) => this.untilAnswered(() => look(...args)),
+    }
   }
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
@@ -246,7 +253,9 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
       try {
         return await ask()
       } catch (error) {
-        if (this.over || !(error instanceof StoreUnavailable)) throw error
+        const isAway =
+          error instanceof StoreUnavailable || PerdureError.is(error, 'DATABASE_UNAVAILABLE')
+        if (this.over || !isAway) throw error
         await new Promise<void>((resolve) => void this.deps.clock.after(OPEN_AGAIN_MS, resolve))
       }
     }
