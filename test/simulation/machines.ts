@@ -60,7 +60,11 @@ export function machineOps(ops: readonly Op[]): readonly Op[] {
       case 'all':
         return [{ op: 'all', branches: op.branches.map(machineOps) }]
       case 'try':
-        return [{ op: 'try', ops: machineOps(op.ops) }]
+        // Behind what may fail a person has time to try it again.
+        return [
+          { op: 'try', ops: machineOps(op.ops) },
+          { op: 'wait', name: 'a', names: ['x'], ms: 1_500 },
+        ]
       case 'race':
       case 'first':
         return [{ op: 'try', ops: machineOps(op.branches[0] ?? []) }]
