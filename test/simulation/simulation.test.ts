@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { newTotal, report, runSeeds } from './many.js'
 import regressions from './regressions.json' with { type: 'json' }
+import ofMachines from './regressions-machines.json' with { type: 'json' }
 import { runSeed } from './seed.js'
 import { promiseOf, shrink } from './shrink.js'
 import type { Switches } from './world.js'
@@ -12,6 +13,11 @@ test('worlds that broke a promise once keep it', { timeout: 600_000 }, async () 
     const broken = await runSeeds(regressions, newTotal(), { scopes, aim })
     if (broken) expect.fail(report(broken))
   }
+})
+
+test('worlds with machines that broke a promise once keep it', { timeout: 600_000 }, async () => {
+  const broken = await runSeeds(ofMachines, newTotal())
+  if (broken) expect.fail(report(broken))
 })
 
 test('a world that breaks a promise is made smaller, and still breaks it', async () => {
