@@ -13,6 +13,7 @@ const PAGES = [
   'retries-and-timeouts',
   'sagas',
   'loops',
+  'machines',
   'changing-code',
   'testing',
   'databases',
