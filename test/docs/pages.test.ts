@@ -14,6 +14,7 @@ const PAGES = [
   'sagas',
   'loops',
   'machines',
+  'retries-of-machines',
   'changing-code',
   'testing',
   'databases',
