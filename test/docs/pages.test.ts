@@ -15,6 +15,7 @@ const PAGES = [
   'loops',
   'machines',
   'retries-of-machines',
+  'events-machines',
   'changing-code',
   'testing',
   'databases',
