@@ -43,7 +43,7 @@ async function bench() {
   const peers = chosen(values.peers, PEERS)
   const only = values.only?.split(',')
   const measures = plan(values).filter(({ id, of = id }) => !only || only.includes(of))
-  if (measures.length === 0) throw new Error(`--only ${values.only}: w1 … w8 or statements`)
+  if (measures.length === 0) throw new Error(`--only ${values.only}: w1 … w8, w10 or statements`)
   if (peers.length > 0) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))

@@ -47,7 +47,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
   let closed = false
-  const stateless = makeStateless(() => openMemoryKernel(settings, programs, log, instead))
+  const inMemory = programsOf(settings, log, true)
+  const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
   const core: Core = {
     kernel,
     stateless,
@@ -73,13 +74,13 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
-function programsOf(settings: Settings, log: Log): readonly Program[] {
+function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
   const { definitions, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
   // biome-ignore format: one thing
-  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events, transitionTimeoutMs }
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events, transitionTimeoutMs, isStateless }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

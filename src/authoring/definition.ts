@@ -50,6 +50,8 @@ export interface Surroundings {
   readonly throwRecorded: ThrowRecorded
   /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
   tx(client: PgClient): unknown
+  /** Its runs are gone with their end, and what they start with them. */
+  readonly isStateless: boolean
   /** Of a transition that says nothing of it; null: none. */
   readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */

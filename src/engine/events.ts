@@ -1,6 +1,6 @@
 // engine.on: facts that were committed, in the words of the public surface.
 
-import type { Left } from '../authoring/machine/fire.js'
+import type { Left } from '../authoring/machine/scene.js'
 import type { KernelEvent } from '../kernel/api.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'

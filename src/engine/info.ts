@@ -2,6 +2,7 @@
 
 import type { Made } from '../authoring/definition.js'
 import type { StoredDocument } from '../authoring/documents.js'
+import { beginning } from '../authoring/machine/snapshot.js'
 import type { RunView, Settled } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
@@ -30,7 +31,7 @@ export interface Known {
 export function runInfo(view: RunView, known: Known): RunInfo {
   const made = known.definitions.get(view.definition)
   const error = errorOf(view)
-  const machine = made?.kind === 'machine' ? made.machine : null
+  const begun = made?.kind === 'machine' ? beginning(made.machine, decode(view.input)) : null
   return {
     id: view.id,
     workflow: view.definition,
@@ -40,8 +41,8 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     // What only a name is known of was asked for by a parent, and is then a task more often than not.
     kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
     input: decode(view.input),
-    state: view.state === null ? machine?.begin(decode(view.input)) : decode(view.state),
-    place: view.place ?? machine?.initial ?? null,
+    state: view.state === null ? begun?.state : decode(view.state),
+    place: view.place ?? begun?.place ?? null,
     hasError: error !== null,
     error,
     tags: { ...view.tags },

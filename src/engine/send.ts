@@ -1,7 +1,8 @@
 // send: an event for an event machine, which the first one creates. Resolves when the machine is at rest again and that is
 // committed, whichever process did it.
 
-import type { Left } from '../authoring/machine/fire.js'
+import type { Left } from '../authoring/machine/scene.js'
+import { beginning, SNAPSHOT } from '../authoring/machine/snapshot.js'
 import type { Sent } from '../authoring/machine/types.js'
 import type { Address } from '../kernel/api.js'
 import type { Called, RunView } from '../kernel/store.js'
@@ -103,15 +104,14 @@ interface Standing {
 
 function standing(core: Core, view: RunView): Standing {
   const made = core.definitions.get(view.definition)
-  const machine = made?.kind === 'machine' ? made.machine : null
-  const place = view.place ?? machine?.initial ?? ''
-  const state = view.state === null ? machine?.begin(decode(view.input)) : decode(view.state)
+  const begun = made?.kind === 'machine' ? beginning(made.machine, decode(view.input)) : null
+  const place = view.place ?? begun?.place ?? ''
+  const state = view.state === null ? begun?.state : decode(view.state)
   const status = !isFinal(view.status) ? 'active' : view.status === 'failed' ? 'error' : 'done'
   return { place, state, transitions: 0, status }
 }
 
 function sent({ id }: Address, { place, state: context, transitions, status }: Standing): Sent {
-  const envelope = { schema: 'durable-workflow-snapshot', version: 1, engine: ENGINE } as const
-  const snapshot = { ...envelope, state: place, status, context }
+  const snapshot = { ...SNAPSHOT, engine: ENGINE, state: place, status, context }
   return { id, state: place, snapshot, transitions, done: status !== 'active' }
 }

@@ -217,6 +217,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   priority: number
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
+  /** Of an event machine, in the place of an input: it goes on from there. */
+  snapshot: Sent['snapshot']
 }>
 /** What a caller passes as input; nothing to a definition that declares none. */
 type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I

@@ -310,6 +310,7 @@ function bytesOf(delta: Delta): number {
       for (const entry of delta.entries) bytes += 100 + (entry.payload?.length ?? 0)
       for (const start of delta.starts) bytes += 200 + start.run.input.length
       for (const { message } of delta.messages) bytes += 200 + (message.payload?.length ?? 0)
+      for (const { document } of delta.documents) bytes += 200 + document.content.length
       return bytes
     }
   }

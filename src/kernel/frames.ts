@@ -73,6 +73,10 @@ export class Frames {
     return this.names.has(nameOf(at))
   }
 
+  has(uid: Uid): boolean {
+    return this.active.has(uid) || this.loading.has(uid)
+  }
+
   /** The frame has parked or is gone; what it leaves free is free. */
   remove(frame: Frame): void {
     if (this.active.get(frame.run.uid) !== frame) return

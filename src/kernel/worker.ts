@@ -68,7 +68,7 @@ export class WorkerHost {
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs, (at) => this.frames.near(at))
-    this.calls = new Calls(store, ports, pollMs)
+    this.calls = new Calls(store, ports, pollMs, (uid) => this.frames.has(uid))
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()

@@ -28,6 +28,7 @@ export const CODES = {
   DURATION_INVALID: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
+  SNAPSHOT_INVALID: { retryable: false },
   GUARD_INVALID: { retryable: false },
   TRANSITION_TOO_DEEP: { retryable: false },
   DIVERGED: { retryable: false },

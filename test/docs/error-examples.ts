@@ -2,6 +2,7 @@
 
 import { waitFor } from '../../src/authoring/function/wait.js'
 import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
+import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
 import * as engine from '../../src/engine/errors.js'
@@ -94,6 +95,8 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
   RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),
   NOT_AVAILABLE: () => errors.notAvailable('o-1', 'change', ['approval']),
+  SNAPSHOT_INVALID: () =>
+    snapshotInvalid('the machine has no state "pickin"', 'did you mean "picking"?'),
   TRANSITION_UNAVAILABLE: () =>
     engine.transitionUnavailable(
       { id: 'r-7', name: 'aprove', place: 'reviewing', isGuarded: false },

@@ -278,16 +278,19 @@ describeOn(['pglite', 'postgres18'], 'documents', (database) => {
   describe('checkpoints', () => {
     test('[E03] are told with their place, state and the documents that were visible then', async () => {
       const plain = workflow(fresh('plain'), async () => 1)
-      let store: Store | null = null
+      const opens: Store[] = []
       const engine = await world.open([plain], {
         options: { worker: false },
         store: (opened) => {
-          store = opened.store
+          opens.push(opened.store)
           return opened
         },
       })
-      if (store === null) throw new Error('no store')
-      const by = worker()
+      const [store] = opens
+      if (!store) throw new Error('no store')
+      const by = worker({ leaseMs: 600_000 })
+      // Else whoever looks for dead workers gives its run away.
+      await store.join(by)
       const run = await ownedRun(store, by, { definition: 'unknown', id: fresh('run') as RunId })
       const [a, b, a2] = [newDocument({ key: 'a' }), newDocument(), newDocument({ key: 'a' })]
       const moves = [

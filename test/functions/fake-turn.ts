@@ -82,6 +82,7 @@ export function drive(
     tx: (client) => client,
     valueBytesMax: 100_000,
     transitionTimeoutMs: null,
+    isStateless: false,
     events: null,
     find: (name) => definitions.get(name),
   }

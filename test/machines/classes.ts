@@ -78,6 +78,28 @@ export class Derived extends Base {
   }
 }
 
+/** As others write them: what it gives back takes the place of the method. */
+function Logged(...args: readonly unknown[]): unknown {
+  const isStandard = args.length === 2
+  const descriptor = args[2] as PropertyDescriptor
+  const method = (isStandard ? args[0] : descriptor.value) as (...args: unknown[]) => unknown
+  const wrapper = function (this: unknown, ...given: unknown[]) {
+    return `logged ${String(method.apply(this, given))}`
+  }
+  if (isStandard) return wrapper
+  descriptor.value = wrapper
+  return descriptor
+}
+
+@Workflow({ name: 'wrapped' })
+export class Wrapped {
+  @Transition({ to: 'end' })
+  @(Logged as (...args: unknown[]) => void)
+  below() {
+    return 'below'
+  }
+}
+
 /** Classes that are refused where they are written. */
 export const wrong: Record<string, () => unknown> = {
   'no transitions': () => {

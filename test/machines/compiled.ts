@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Inside the repository, so that packages are found; ignored by git. */
 const PLACE = join(ROOT, '.cache/machines')
 
-export type Decorators = 'standard' | 'legacy'
-export const KINDS: readonly Decorators[] = ['standard', 'legacy']
+export type Decorators = 'standard' | 'legacy' | 'standard, with metadata'
+export const KINDS: readonly Decorators[] = ['standard', 'legacy', 'standard, with metadata']
 
 export async function compiled<M>(name: string, decorators: Decorators): Promise<M> {
   const source = readFileSync(join(ROOT, 'test/machines', `${name}.ts`), 'utf8')
@@ -23,7 +23,7 @@ export async function compiled<M>(name: string, decorators: Decorators): Promise
       verbatimModuleSyntax: true,
     },
   })
-  const own = join(PLACE, decorators)
+  const own = join(PLACE, decorators.replace(/\W+/g, '-'))
   mkdirSync(own, { recursive: true })
   const file = join(own, `${name}.mjs`)
   const src = pathToFileURL(join(ROOT, 'src')).pathname

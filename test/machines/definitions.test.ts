@@ -1,6 +1,6 @@
 // A class becomes a machine, or is refused where it is written.
 
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { madeOf } from '../../src/authoring/definition.js'
 import { asBoolean } from '../../src/authoring/machine/class.js'
 import type { Machine, Place } from '../../src/authoring/machine/description.js'
@@ -107,9 +107,14 @@ const REFUSALS: Record<string, string> = {
 describe.each(KINDS)('with %s decorators', (decorators) => {
   let classes: () => Promise<Classes>
   beforeAll(async () => {
+    // What decorators of a class share, where there is such a thing: Node has none yet.
+    if (decorators === 'standard, with metadata') {
+      Object.defineProperty(Symbol, 'metadata', { value: Symbol('metadata'), configurable: true })
+    }
     const made = await compiled<Classes>('classes', decorators)
     classes = async () => made
   })
+  afterAll(() => void Reflect.deleteProperty(Symbol, 'metadata'))
 
   test('a class is a definition, with its schemas and what can be sent to it', async () => {
     const { Review } = await classes()
@@ -215,10 +220,19 @@ describe.each(KINDS)('with %s decorators', (decorators) => {
     expect(madeOf(Further)).toBeNull()
   })
 
+  test('the method may be that of another decorator below', async () => {
+    const { Wrapped } = await classes()
+    const { machine } = machineMade(Wrapped)
+    const [below] = placeIn(machine, 'start').automatic
+    expect(await below?.run(calling(machine.self(), {}))).toMatchObject({
+      output: { value: 'logged below' },
+    })
+  })
+
   test.each(Object.keys(REFUSALS))('refused: %s', async (which) => {
     const { wrong } = await classes()
     const name = which.replace(/ \[.*/, '')
-    const method = decorators === 'standard' ? 'method' : 'member'
+    const method = decorators === 'legacy' ? 'member' : 'method'
     expect(refusal(wrong[name] ?? (() => {}))).toContain(
       REFUSALS[which]?.replace('METHOD', method) ?? 'nothing',
     )

@@ -296,4 +296,87 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       count: 2,
     })
   })
+
+  test('[N14] goes on from a snapshot, and refuses what is none, each for its own reason', async () => {
+    const definition = counter()
+    const engine = await world.open([definition])
+    const good = {
+      schema: 'durable-workflow-snapshot',
+      version: 1,
+      engine: 'elsewhere',
+      state: 'counting',
+      status: 'active',
+      context: { count: 41 },
+    } as const
+    const id = fresh('moved')
+    await engine.start(definition, undefined, { id, snapshot: good })
+    expect(await engine.get(id)).toMatchObject({ place: 'counting', state: { count: 41 } })
+    expect(await engine.send(definition, id, { type: 'ADD', by: 1 })).toMatchObject({
+      snapshot: { ...good, engine: 'perdure', context: { count: 42 } },
+    })
+    const rows = async () => (await world.counts()).runs
+    const before = await rows()
+    const bad: [object, string][] = [
+      [{ ...good, schema: 'other' }, 'it is "other", version 1'],
+      [{ ...good, version: 2 }, 'version 2'],
+      [{ ...good, state: 'countin' }, 'no state "countin"'],
+      [{ ...good, status: 'paused' }, 'its status is "paused"'],
+      [{ ...good, context: 7 }, 'its context is 7'],
+    ]
+    for (const [snapshot, says] of bad) {
+      const refused = await refusalOf(
+        engine.start(definition, undefined, { snapshot: snapshot as typeof good }),
+      )
+      expect([refused.code, refused.message]).toEqual([
+        'SNAPSHOT_INVALID',
+        expect.stringContaining(says),
+      ])
+    }
+    expect(await rows()).toBe(before)
+  })
+
+  test('[N19] [N20] expires others although one fails, tells of that, by hand too, and not without a worker', async () => {
+    const fragile = machine(fresh('fragile'), {
+      initial: 'idle',
+      context: { isBroken: false },
+      states: {
+        idle: {
+          timeoutMinutes: 1,
+          on: {
+            TIMEOUT: {
+              target: 'expired',
+              actions: ({ context, run }) => {
+                if (context.isBroken) throw new Error(`${run.id} is broken`)
+              },
+            },
+          },
+        },
+        expired: { final: true },
+      },
+    })
+    const idle = await world.open([fragile], { options: { worker: false } })
+    const broken = await idle.start(fragile, { isBroken: true })
+    const others = await Promise.all([1, 2, 3].map(() => idle.start(fragile)))
+    const engine = await world.open([fragile])
+    const failures: string[] = []
+    engine.on('step.failed', ({ error }) => void failures.push(error.message))
+    for (const { id } of [broken, ...others])
+      await eventually(async () => (await engine.get(id))?.status).toBe('waiting')
+    await engine.close()
+    await world.advance(61_000)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    for (const { id } of others) expect((await idle.get(id))?.place).toBe('idle')
+    const again = await world.open([fragile])
+    again.on('step.failed', ({ error }) => void failures.push(error.message))
+    for (const { id } of others)
+      await eventually(async () => (await again.get(id))?.place).toBe('expired')
+    await eventually(async () => failures).toEqual([`${broken.id} is broken`])
+    expect(await again.get(broken.id)).toMatchObject({ status: 'waiting', place: 'idle' })
+    const byHand = fresh('f')
+    await again.start(fragile, undefined, { id: byHand })
+    const loose = again as unknown as { send(...args: readonly unknown[]): Promise<object> }
+    expect(await loose.send(fragile, byHand, { type: 'TIMEOUT' })).toMatchObject({
+      state: 'expired',
+    })
+  })
 })

@@ -380,4 +380,69 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     await eventually(() => run.status()).toBe('failed')
     expect(executions).toBe(1)
   })
+
+  test('[E25] [R11] has five minutes, or what the environment or it itself says, and leaves no timer behind', async () => {
+    const limits: (number | null)[] = []
+    const timed = machine(fresh('timed'), {
+      transitions: {
+        usual: { to: 'b', run: async () => {} },
+        own: { from: 'b', to: 'c', timeout: '2s', run: async () => {} },
+        none: { from: 'c', to: 'end', timeout: 0, run: async () => {} },
+      },
+    })
+    const watched = {
+      execute: (execution: {
+        order: { timeoutMs: number | null; execute(attempt: never): never }
+        attempt: unknown
+      }) => {
+        limits.push(execution.order.timeoutMs)
+        return execution.order.execute(execution.attempt as never)
+      },
+    } as never
+    const engine = await world.open([timed], { kernel: watched })
+    await (await engine.start(timed)).result()
+    const told = await world.open([timed], {
+      kernel: watched,
+      env: { DEFAULT_TRANSITION_TIMEOUT: '60000' },
+    })
+    await engine.close()
+    await (await told.start(timed)).result()
+    await told.close()
+    const never = await world.open([timed], {
+      kernel: watched,
+      env: { DEFAULT_TRANSITION_TIMEOUT: '0' },
+    })
+    await (await never.start(timed)).result()
+    expect(limits).toEqual([300_000, 2_000, null, 60_000, 2_000, null, null, 2_000, null])
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const limited = await world.open([timed])
+    await (await limited.start(timed)).result()
+    const before = timers()
+    await Promise.all(Array.from({ length: 50 }, async () => (await limited.start(timed)).result()))
+    expect(timers()).toBeLessThan(before + 20)
+  })
+
+  test('[R13] rolls back what it wrote through its own transaction', async () => {
+    await world.sql('create table if not exists @schema@.written (run text)')
+    const writing = machine(fresh('writing'), {
+      transitions: {
+        write: {
+          to: 'end',
+          run: async (_: object, ctx: TransitionContext) => {
+            await ctx.transaction((tx) =>
+              tx.query(`insert into ${world.schema}.written values ($1)`, [ctx.run.id]),
+            )
+            throw new Error('no')
+          },
+        },
+      },
+    })
+    const engine = await world.open([writing])
+    const run = await engine.start(writing)
+    await eventually(() => run.status()).toBe('failed')
+    expect(
+      await world.sql('select 1 as one from @schema@.written where run = $1::text', [run.id]),
+    ).toEqual([])
+  })
 })

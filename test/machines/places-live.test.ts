@@ -436,6 +436,17 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
       status: 'waiting',
     })
     expect(await world.counts()).toEqual(before)
+    const parent = machine(fresh('parent'), {
+      transitions: {
+        begin: { to: 'end', run: (_: object, ctx: TransitionContext) => ctx.start(direct) },
+      },
+    })
+    const other = await world.open([parent, direct])
+    const refused = await other.run(parent, undefined, { stateless: true })
+    expect(refused).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('a stateless run cannot start a child') },
+    })
   })
 
   test('goes on as a copy from any checkpoint, with another state if one is given, and the other is untouched', async () => {

@@ -20,6 +20,7 @@ type Row = Record<string, SqlValue>
 export interface More {
   /** Of createEngine. */
   readonly options?: object
+  readonly env?: Readonly<Record<string, string>>
   readonly kernel?: Instead['kernel']
   /** Stands between the engine and its database. */
   readonly driver?: (driver: Driver) => Driver
@@ -101,7 +102,7 @@ export function worldOn(database: Database): World {
       const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
       const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
       const given = { database: 'memory:', schema, workflows, log, ...more.options }
-      const settings = readEngineOptions(given, {})
+      const settings = readEngineOptions(given, more.env ?? {})
       const bare = await openDriver()
       const driver = more.driver?.(bare) ?? bare
       const store = await openSqlStore({ driver, schema })

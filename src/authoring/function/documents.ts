@@ -3,7 +3,7 @@
 import { decode, encode } from '../../model/codec.js'
 import type { Attempt, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
-import type { Instant, Stored } from '../../model/run.js'
+import type { Instant } from '../../model/run.js'
 import { DocumentDraft, documentKey, readDocumentOptions, readTag } from '../document-draft.js'
 import { type Documents, documentFacts, type StoredDocument } from '../documents.js'
 import { refuseNested } from '../nesting.js'
@@ -11,6 +11,8 @@ import { answered } from '../recorded.js'
 import type { Context } from './context.js'
 
 const LABEL = 'document'
+/** Of a recorded document beside its content: at most 16 tags and a key. */
+const REST_BYTES_MAX = 16_384
 
 export function documentsOf(context: Context): Documents {
   return new RecordedDocuments(context) as unknown as Documents
@@ -33,12 +35,16 @@ class RecordedDocuments {
     const { valueBytesMax } = around
     const order = this.#order(async (draft) => {
       const saved = await draft.save(type, content, options)
-      // Twice the content is never more than it may take here: the rest of it is short.
-      const value = encode(noted(saved), `document "${name}"`, 2 * valueBytesMax + 16_384)
+      const { createdAt: _, ...kept } = saved
+      // The content is within its limit; what is recorded with it is short.
+      const value = encode(kept, `document "${name}"`, valueBytesMax + REST_BYTES_MAX)
       return { value, documents: draft.written }
     })
     // It is dated by its answer, as it is stored.
-    return answered(turn.step(step, order), around, (stored) => told(stored, turn.now()))
+    return answered(turn.step(step, order), around, (stored) => {
+      const kept = decode(stored) as Omit<StoredDocument, 'createdAt'>
+      return { ...kept, createdAt: new Date(turn.now()) }
+    })
   }
 
   find(type: never, key?: string): Promise<StoredDocument | null> {
@@ -89,10 +95,6 @@ function noted({ createdAt, ...document }: StoredDocument): Noted {
 
 function dated({ at, ...document }: Noted): StoredDocument {
   return { ...document, createdAt: new Date(at) }
-}
-
-function told(stored: Stored, at: Instant): StoredDocument {
-  return dated({ ...(decode(stored) as Noted), at })
 }
 
 function isList<T>(value: T | readonly T[]): value is readonly T[] {

@@ -67,7 +67,7 @@ export function Workflow(options: ClassOptions): ClassDecoratorOf {
 
 /**
  * Automatic: method(state, ctx), at once or `after` a time in the place. With `wait`: method(state, payload, ctx), and the
- * payload is what `schema` gives.
+ * payload is what `schema` gives. Write it above decorators that put something else in the place of the method.
  */
 export function Transition<P = Loose>(options: WaitTransition<P>): MethodDecoratorOf<WaitCode<P>>
 export function Transition(options: AutomaticTransition): MethodDecoratorOf<TransitionCode>

@@ -16,8 +16,9 @@ import { parseNow } from '../schema.js'
 import { runRef, StepOf } from '../step.js'
 import { namedTarget } from '../target.js'
 import type { PgClient, Tx } from '../types.js'
+import { childOfStateless } from './errors.js'
 import type { Group, Starting, Together } from './family.js'
-import type { Attempted, Scene } from './fire.js'
+import type { Attempted, Scene } from './scene.js'
 import type { TransitionContext } from './types.js'
 
 export class ContextOf extends StepOf implements TransitionContext {
@@ -132,6 +133,7 @@ export class ContextOf extends StepOf implements TransitionContext {
   ): Omit<Starting, 'callback'> {
     this.#refuseLate()
     const { around } = this.#scene
+    if (around.isStateless) throw childOfStateless(where)
     const target = namedTarget(around, child, where)
     const known = typeof target === 'string' ? null : target
     const id = given.id ?? generatorOf(`${this.key}/${place}`).uuid()

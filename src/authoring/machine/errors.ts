@@ -8,3 +8,12 @@ export const transitionTimedOut = (name: string, ms: number, runId: string): Per
     runId,
     step: name,
   })
+
+export const childOfStateless = (where: string): PerdureError =>
+  new PerdureError('NOT_AVAILABLE', `${where}: a stateless run cannot start a child.`, {
+    hint: 'run it without { stateless: true }, or call the code of the child directly',
+    details: { available: [] },
+  })
+
+export const snapshotInvalid = (what: string, hint: string): PerdureError =>
+  new PerdureError('SNAPSHOT_INVALID', `The snapshot cannot be taken up: ${what}.`, { hint })

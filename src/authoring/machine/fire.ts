@@ -3,59 +3,16 @@
 import { decode, encode } from '../../model/codec.js'
 import type { Attempt, Effect, Failure, Kept, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
-import type { Stored } from '../../model/run.js'
-import type { Surroundings } from '../definition.js'
 import { errorDocument } from '../documents.js'
 import { messageOf, thrown } from '../recorded.js'
 import { parse } from '../schema.js'
-import { ContextOf } from './context.js'
-import type { Call, Machine, Move, Moved, Place, Transition } from './description.js'
+import { attempted } from './attempted.js'
+import type { ContextOf } from './context.js'
+import type { Call, Moved, Place, Transition } from './description.js'
 import { transitionTimedOut } from './errors.js'
-import type { Group, Starting } from './family.js'
-import { Fields } from './fields.js'
+import type { Fields } from './fields.js'
 import { firstNow, isAllowed } from './guards.js'
-import type { MachineMade } from './program.js'
-import type { At } from './stay.js'
-
-/** What all transitions of a run share. */
-export interface Scene {
-  readonly made: MachineMade
-  readonly machine: Machine
-  readonly around: Surroundings
-  readonly input: unknown
-}
-
-/** A transition that is to run. */
-export interface Firing {
-  readonly transition: Transition
-  readonly place: string
-  readonly payload: Stored | null
-  readonly at: At
-  readonly fields: At['fields']
-  /** Messages whose senders wait for it. */
-  readonly answers: readonly number[]
-  /** Its guard is asked where it runs. */
-  readonly isGuarded: boolean
-  /** Once, whatever its policy says. */
-  readonly isManual: boolean
-}
-
-/** What a transition left: the value of its step. */
-export interface Left {
-  /** false: its guard, or its rules, said no. */
-  readonly isMoved: boolean
-  /** The run ends there. */
-  readonly isDone: boolean
-  readonly place: string
-  readonly state: unknown
-  readonly fields: At['fields']
-  readonly moves: readonly Move[]
-  readonly payload?: unknown
-  readonly next?: string | null
-  readonly output?: { readonly value: unknown }
-  readonly starts?: readonly Starting[]
-  readonly groups?: readonly Group[]
-}
+import type { At, Firing, Left, Scene } from './scene.js'
 
 export async function fire(scene: Scene, turn: Turn, firing: Firing): Promise<Left> {
   const { transition, answers, isManual } = firing
@@ -76,28 +33,6 @@ export async function fire(scene: Scene, turn: Turn, firing: Firing): Promise<Le
 function timeoutOf({ around, machine }: Scene, { timeoutMs }: Transition): number | null {
   if (timeoutMs !== undefined) return timeoutMs
   return machine.takesEvents ? null : around.transitionTimeoutMs
-}
-
-/** What an attempt is made of. */
-export interface Attempted {
-  readonly state: unknown
-  readonly fields: At['fields']
-  readonly place: string
-  readonly name: string
-  readonly payload?: Stored | null
-}
-
-/** Copies of everything: what an attempt does to them counts only if it succeeds. */
-export function attempted(scene: Scene, turn: Turn, attempt: Attempt, of: Attempted) {
-  const { machine } = scene
-  const self = machine.self()
-  const fields = new Fields(self)
-  fields.assign(attempt.kept === null ? of.fields : (decode(attempt.kept) as At['fields']))
-  const context = new ContextOf(scene, turn, attempt, of)
-  const state = decode(encode(of.state, 'the state'))
-  const payload = of.payload ? decode(of.payload) : undefined
-  const call: Call = { self, state, payload, context }
-  return { call, fields, context }
 }
 
 interface Executing {

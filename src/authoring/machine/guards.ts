@@ -8,9 +8,10 @@ import { PerdureError } from '../../model/errors.js'
 import type { Attempt, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import { thrown } from '../recorded.js'
+import { attempted } from './attempted.js'
 import type { Call, Place, Transition } from './description.js'
-import { type Attempted, attempted, type Scene } from './fire.js'
 import { asBoolean } from './guard.js'
+import type { Attempted, Scene } from './scene.js'
 
 interface Chosen {
   readonly transition: Transition

@@ -20,7 +20,7 @@ export function machine<
   O = { state: S; context: C },
   I = unknown,
   R = I,
-  St = Dict<Loose>,
+  St = unknown,
   O2 = unknown,
   P = never,
   G = never,

@@ -81,31 +81,24 @@ export interface NotedMethod {
 /** In the order in which the methods are declared, inherited ones first. */
 export function notedMethods(cls: ClassValue, metadata: object | undefined): NotedMethod[] {
   const methods = new Map<string, NotedMethod>()
-  for (const { prototype, holder } of lineage(cls, metadata)) {
+  // That of a class inherits from that of the class which it extends.
+  const holders = chainOf(metadata ?? null)
+  for (const prototype of chainOf(cls.prototype).toReversed()) {
+    if (prototype === Object.prototype) continue
     for (const name of Object.getOwnPropertyNames(prototype)) {
       const method: unknown = Object.getOwnPropertyDescriptor(prototype, name)?.value
       if (typeof method !== 'function' || name === 'constructor') continue
-      const found = [prototype, holder, method].flatMap(
-        (key) => (key && notes.get(key)?.get(name)) || [],
-      )
+      const held = [prototype, ...holders, method].map((key) => notes.get(key)?.get(name))
+      const found = held.find((one) => one !== undefined)
       // A method that overrides another is the code of the same transitions, unless it says otherwise.
-      if (found.length > 0) methods.set(name, { name, notes: found })
+      if (found) methods.set(name, { name, notes: found })
     }
   }
   return [...methods.values()]
 }
 
-/** From the class that extends nothing to this one. */
-function lineage(cls: ClassValue, metadata: object | undefined) {
-  const key = (Symbol as { readonly metadata?: symbol }).metadata
-  const classes: { readonly prototype: object; readonly holder: object | undefined }[] = []
-  let at: unknown = cls
-  while (typeof at === 'function' && at !== Function.prototype) {
-    const { prototype } = at as ClassValue
-    const own: unknown = key && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined
-    const holder = at === cls && metadata ? metadata : (own as object | undefined)
-    classes.unshift({ prototype, holder })
-    at = Object.getPrototypeOf(at)
-  }
-  return classes
+function chainOf(first: object | null): object[] {
+  const chain: object[] = []
+  for (let at = first; at !== null; at = Object.getPrototypeOf(at)) chain.push(at)
+  return chain
 }

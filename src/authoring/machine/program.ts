@@ -5,13 +5,13 @@
 
 import { decode, encode } from '../../model/codec.js'
 import type { Program, Turn } from '../../model/program.js'
-import type { Made, Surroundings } from '../definition.js'
+import type { Surroundings } from '../definition.js'
 import { checkedInput } from '../input.js'
 import { failureOf } from '../recorded.js'
 import { NO_FAMILY } from './family.js'
-import { type At, Stay } from './stay.js'
-
-export type MachineMade = Extract<Made, { kind: 'machine' }>
+import type { At, MachineMade } from './scene.js'
+import { beginning } from './snapshot.js'
+import { Stay } from './stay.js'
 
 export function machineProgram(made: MachineMade, around: Surroundings): Program {
   const { machine } = made
@@ -36,6 +36,5 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
 }
 
 function atFirst({ machine }: MachineMade, input: unknown): At {
-  const { initial: place } = machine
-  return { place, state: machine.begin(input), fields: {}, version: 0, family: NO_FAMILY }
+  return { ...beginning(machine, input), fields: {}, version: 0, family: NO_FAMILY }
 }

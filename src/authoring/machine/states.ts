@@ -36,9 +36,10 @@ export function readState(name: string, given: unknown, known: Known): TimedStat
   const { on = {}, always, entry, exit, final = false } = given
   if (typeof final !== 'boolean') throw optionInvalid('final', where, final, 'true or false')
   if (!isDict(on)) throw optionInvalid('on', where, on, 'an object of rules, by event')
+  const events = Object.entries(on).filter(([, rules]) => rules !== undefined)
   const timeoutMs = readTimeout(given, where)
   const ways = [
-    ...(Object.keys(on).length > 0 ? ['on'] : []),
+    ...(events.length > 0 ? ['on'] : []),
     ...(always === undefined ? [] : ['always']),
     ...(timeoutMs === null ? [] : ['timeout']),
   ]
@@ -51,7 +52,7 @@ export function readState(name: string, given: unknown, known: Known): TimedStat
   return {
     name,
     isFinal: final,
-    on: new Map(Object.entries(on).map(([type, rules]) => readEvent(type, rules, where, known))),
+    on: new Map(events.map(([type, rules]) => readEvent(type, rules, where, known))),
     always: always === undefined ? [] : readRules(always, `always of ${where}`, known),
     entry: readActions('entry', entry, where),
     exit: readActions('exit', exit, where),
@@ -61,8 +62,7 @@ export function readState(name: string, given: unknown, known: Known): TimedStat
 
 function readTimeout({ timeoutMinutes, timeout }: Given, where: string): number | null {
   if (timeoutMinutes !== undefined && timeout !== undefined) {
-    const expected = 'left out where timeoutMinutes is given'
-    throw optionInvalid('timeout', where, timeout, expected)
+    throw invalid(`${capital(where)} has both "timeout" and "timeoutMinutes".`, 'keep one of them')
   }
   if (timeout !== undefined) return durationMs(timeout as Duration)
   if (timeoutMinutes === undefined) return null

@@ -7,22 +7,9 @@ import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
 import type { Place, Transition } from './description.js'
 import { childEnded, type Family, type Starting } from './family.js'
-import { type Firing, fire, type Left, type Scene } from './fire.js'
+import { fire } from './fire.js'
 import { choose } from './guards.js'
-
-/** What a round leaves to the next. */
-export interface At {
-  readonly place: string
-  readonly state: unknown
-  /** What transitions have assigned to `this`. */
-  readonly fields: Readonly<Record<string, unknown>>
-  /** How many transitions have succeeded. */
-  readonly version: number
-  /** What runs next by itself; null: nothing; absent: its guards are to be asked. */
-  readonly next?: string | null
-  readonly output?: { readonly value: unknown }
-  readonly family: Family
-}
+import type { At, Firing, Left, Scene } from './scene.js'
 
 /** The name of the message that tries the failed transition again. */
 export const RETRY = '(retry)'
@@ -52,7 +39,7 @@ export class Stay {
     this.family = from.family
     this.enteredAt = turn.now()
     // What the run it was made of has shown is not shown of a fork.
-    if (turn.run.seed !== undefined) this.show()
+    if (turn.run.seed !== undefined || from.hasBegun) this.show()
   }
 
   private show(): void {
@@ -61,6 +48,8 @@ export class Stay {
   }
 
   async untilMoved(): Promise<Round> {
+    const { place, state } = this.from
+    if (this.placeNamed(place).isFinal) return this.ended(place, state)
     for (;;) {
       const firing = await this.whatRuns()
       const left = await this.attempt(firing)
@@ -70,7 +59,7 @@ export class Stay {
 
   private async whatRuns(): Promise<Firing> {
     const { begins } = this.scene.machine
-    if (begins && this.from.version === 0) return this.firing(begins)
+    if (begins && this.from.version === 0 && !this.from.hasBegun) return this.firing(begins)
     const place = this.placeNamed(this.place)
     const chosen = this.isResting ? null : await this.automatic(place)
     if (chosen) return chosen
@@ -107,7 +96,9 @@ export class Stay {
     const message = await this.turn.receive('wait', wish)
     if (message) return await this.told(place, message)
     this.lateFrom += 1
-    return late ? this.firing(late.transition) : null
+    if (!late) return null
+    const { transition } = late
+    return { ...this.firing(transition), isGuarded: transition.guard !== null }
   }
 
   private async told(place: Place, message: Message): Promise<Firing | null> {
@@ -178,12 +169,10 @@ export class Stay {
     const { family } = this
     const { place, state, fields, next } = left
     const output = left.output ?? from.output
-    const { machine, made, around } = scene
+    const { made } = scene
     if (this.placeNamed(place).isFinal) {
       await stopChildren(turn, family.children, `its parent ${turn.run.id} has ended`)
-      const value = output ? output.value : machine.end(place, state)
-      const what = `the output of machine "${made.name}"`
-      return { done: true, value: encode(value, what, around.valueBytesMax) }
+      return this.ended(place, state, output)
     }
     const at: At = {
       place,
@@ -196,6 +185,13 @@ export class Stay {
     }
     // What it is made of has been measured where it was written.
     return { done: false, value: encode(at, `where machine "${made.name}" is`) }
+  }
+
+  private ended(place: string, state: unknown, output?: At['output']): Round {
+    const { machine, made, around } = this.scene
+    const value = output ? output.value : machine.end(place, state)
+    const what = `the output of machine "${made.name}"`
+    return { done: true, value: encode(value, what, around.valueBytesMax) }
   }
 
   private placeNamed(name: string): Place {

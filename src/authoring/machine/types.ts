@@ -109,17 +109,18 @@ export interface MethodDecoratorOf<M extends AnyMethod, Self = unknown> {
 export type TransitionObject<St, I, P> =
   | (WaitTransition<P> &
       Opt<{
-        guard: (state: St, payload: Payload<P>, ctx: TransitionContext<I>) => Result<boolean>
-        run: (state: St, payload: Payload<P>, ctx: TransitionContext<I>) => unknown
+        guard: (state: Said<St>, payload: Said<P>, ctx: ContextOf<I>) => Result<boolean>
+        run: (state: Said<St>, payload: Said<P>, ctx: ContextOf<I>) => unknown
       }>)
   | (AutomaticTransition &
       Opt<{
-        guard: (state: St, ctx: TransitionContext<I>) => Result<boolean>
-        run: (state: St, ctx: TransitionContext<I>) => unknown
+        guard: (state: Said<St>, ctx: ContextOf<I>) => Result<boolean>
+        run: (state: Said<St>, ctx: ContextOf<I>) => unknown
       }>)
 
-/** Without a schema whoever reads it says what it is. */
-type Payload<P> = unknown extends P ? Loose : P
+/** Schemas say what it is; without one, whoever reads it does. */
+type Said<T> = unknown extends T ? Loose : NoInfer<T>
+type ContextOf<I> = TransitionContext<Said<I>>
 
 /** By the names of the transitions: P is what schemas give, G what they are given. */
 export type TransitionsConfig<I, R, St, O, P, G> = DefinitionOptions &
