@@ -1,6 +1,6 @@
 // What the parts of the interpreter tell each other.
 
-import type { Stored } from '../../model/run.js'
+import type { Instant, Stored } from '../../model/run.js'
 import type { Made, Surroundings } from '../definition.js'
 import type { Machine, Move, Transition } from './description.js'
 import type { Family, Group, Starting } from './family.js'
@@ -40,6 +40,7 @@ export interface Left {
   readonly state: unknown
   readonly fields: At['fields']
   readonly moves: readonly Move[]
+  readonly isStaying?: boolean
   readonly payload?: unknown
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
@@ -59,6 +60,8 @@ export interface At {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly family: Family
+  /** Entered before the round began: then, with so many of its timeouts over. */
+  readonly entered?: { readonly at: Instant; readonly late: number }
   /** Begun elsewhere: the first place was entered there. */
   readonly hasBegun?: boolean
 }

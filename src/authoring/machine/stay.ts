@@ -24,7 +24,7 @@ export class Stay {
   private fields: At['fields']
   private next: At['next']
   private enteredAt: Instant
-  private lateFrom = 0
+  private lateFrom: number
   private isResting = false
   private failed: Firing | null = null
   private family: Family
@@ -37,7 +37,8 @@ export class Stay {
     this.fields = from.fields
     this.next = from.next
     this.family = from.family
-    this.enteredAt = turn.now()
+    this.enteredAt = from.entered?.at ?? turn.now()
+    this.lateFrom = from.entered?.late ?? 0
     // What the run it was made of has shown is not shown of a fork.
     if (turn.run.seed !== undefined || from.hasBegun) this.show()
   }
@@ -180,6 +181,7 @@ export class Stay {
       fields,
       version: from.version + 1,
       family,
+      ...(left.isStaying && { entered: { at: this.enteredAt, late: this.lateFrom } }),
       ...(next !== undefined && { next }),
       ...(output && { output }),
     }
