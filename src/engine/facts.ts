@@ -35,7 +35,7 @@ export function offers(entries: readonly Entry[], made: Made | undefined): reado
 }
 
 /** What a machine hears from its own engine is in parentheses. */
-const isForPeople = (name: string): boolean => !/^\(.*\)$/.test(name)
+export const isForPeople = (name: string): boolean => !/^\(.*\)$/.test(name)
 
 function kindOf(made: Made | undefined): Offer['kind'] {
   if (made?.kind !== 'machine') return 'signal'

@@ -2,6 +2,7 @@
 
 import type { Made } from '../authoring/definition.js'
 import type { StoredDocument } from '../authoring/documents.js'
+import type { Left } from '../authoring/machine/scene.js'
 import { beginning } from '../authoring/machine/snapshot.js'
 import type { RunView, Settled } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
@@ -152,6 +153,15 @@ export function journalEntry(entry: Entry): JournalEntry {
   }
 }
 
+/** What people want to know of a transition; the rest is for the next one. */
+function transitionOf({ place, state, moves, payload }: Left): object {
+  return {
+    output: { place, state },
+    transitions: moves,
+    ...(payload !== undefined && { input: payload }),
+  }
+}
+
 function payloadOf({ kind, payload, meta }: Entry): object {
   if (kind === 'run.cancelled')
     return { error: endError('cancelled', payload, meta?.reason ?? null) }
@@ -161,6 +171,7 @@ function payloadOf({ kind, payload, meta }: Entry): object {
   }
   if (payload === null) return {}
   if (GIVES_INPUT.includes(kind)) return { input: decode(payload) }
+  if (meta?.checkpoint !== undefined) return transitionOf(decode(payload) as Left)
   const childFailed = kind === 'child.ended' && (meta?.status ?? 'completed') !== 'completed'
   if (GIVES_ERROR.includes(kind) || childFailed) return { error: errorRecord(payload) }
   return { output: decode(payload) }

@@ -49,7 +49,8 @@ export async function sendTrigger(
   const id = messageIdOf(mail.id)
   const withinMs = mail.patience === undefined ? 0 : durationMs(mail.patience as Duration)
   const made = await definitionFor(core, mail, name)
-  if (made) warnIfUndeclared(core, made, name, to)
+  // A machine refuses what it does not know, with what it can take.
+  if (made && made.kind !== 'machine') warnIfUndeclared(core, made, name, to)
   const payload = await storedPayload(core, made, name, mail.payload)
   const { fate, reply } = await core.kernel.trigger(to, { name, payload, id, withinMs })
   const view = await core.kernel.read.get(to.workspace, to.id)

@@ -175,6 +175,8 @@ export type JournalEntry = Readonly<{
   input?: unknown
   output?: unknown
   error?: StoredError
+  /** Of a machine, in order; `input` is their payload. */
+  transitions?: readonly Readonly<{ from: string; to: string; event: string }>[]
   /** Steps: when the code asked for it, and when it began. `at` is when it ended. */
   askedAt?: Date
   startedAt?: Date

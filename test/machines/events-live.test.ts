@@ -165,6 +165,13 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
       ['b', 'c', 'GO', { fast: true }],
     ])
     expect(states).toEqual(['c', 'c', 'c'])
+    const { items } = await engine.history(id, { order: 'oldest' })
+    expect(items.flatMap(({ transitions = [] }) => transitions)).toEqual([
+      { from: 'idle', to: 'a', event: 'GO' },
+      { from: 'a', to: 'b', event: 'GO' },
+      { from: 'b', to: 'c', event: 'GO' },
+    ])
+    expect(items.find(({ transitions }) => transitions)?.input).toEqual({ fast: true })
   })
 
   test('[N06] [N09] [N26] leaves everything as it was when an event fails, and tells its sender', async () => {
@@ -415,5 +422,25 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     expect(await loose.send(fragile, byHand, { type: 'TIMEOUT' })).toMatchObject({
       state: 'expired',
     })
+  })
+
+  test('leaves behind it what it has refused: it may be asked for years', async () => {
+    const strict = machine(fresh('strict'), {
+      initial: 'idle',
+      context: {},
+      states: { idle: { on: { LOOK: { guard: () => false, target: 'idle' } } } },
+    })
+    const engine = await world.open([strict], { kernel: { framesMax: 0 } })
+    const id = fresh('s')
+    for (let i = 0; i < 20; i += 1) {
+      expect(await engine.send(strict, id, { type: 'LOOK' })).toMatchObject({ transitions: 0 })
+    }
+    const [{ needed } = {}] = await world.sql(
+      `select count(*)::int as needed from @schema@.journal j join @schema@.runs r using (uid)
+         where r.id = $1::text and j.seq >= (select max(e.seq) from @schema@.journal e where e.uid = r.uid and e.kind = 'round.ended')`,
+      [id],
+    )
+    expect(needed).toBeLessThan(5)
+    expect((await engine.checkpoints(id)).items).toEqual([])
   })
 })

@@ -151,6 +151,13 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
       state: { n: 1 },
       available: [{ kind: 'transition', name: 'recover' }],
     })
+    expect(await engine.explain(run.id)).toMatchObject({
+      sentence: `${run.id} is not moving because it is at "broken" and waits for 'recover', because of this: no.`,
+      next: [
+        { command: `engine.trigger('${run.id}', 'recover', { … })` },
+        { command: `engine.retry('${run.id}')` },
+      ],
+    })
     expect(attempts).toEqual([0])
     // [R21]
     expect(await engine.trigger(run.id, 'recover', 'by hand')).toMatchObject({ hasError: false })

@@ -331,6 +331,26 @@ describeOn(['pglite', 'postgres18'], 'a machine', (database) => {
     expect(await run.result()).toBe('nobody')
   })
 
+  test('[E17] asks the guard of a late transition too, once', async () => {
+    const asked: string[] = []
+    const late = machine(fresh('late'), {
+      transitions: {
+        ask: { to: 'asking', run: async () => {} },
+        early: {
+          from: 'asking',
+          to: 'end',
+          after: 50,
+          guard: () => asked.push('early') === 0,
+          run: async () => 'early',
+        },
+        late: { from: 'asking', to: 'end', after: 150, run: async () => 'late' },
+      },
+    })
+    const engine = await world.open([late])
+    expect(await (await engine.start(late)).result()).toBe('late')
+    expect(asked).toEqual(['early'])
+  })
+
   describe('documents', () => {
     const Draft = document('Draft', z.object({ title: z.string() }))
 

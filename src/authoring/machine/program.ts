@@ -1,7 +1,7 @@
 // The interpreter: from place to place, one transition at a time, each in one commit.
 //
-// A round of its loop ends with a transition that succeeded: what that left is where the next round begins, on a cold start
-// too, and its number is the number of the checkpoint. What fails, is refused or moves to an error place stays in its round.
+// A round of its loop ends with a transition that succeeded, or that was refused and has changed nothing: what that left is
+// where the next round begins, on a cold start too. What fails and moves to an error place stays in its round.
 
 import { decode, encode } from '../../model/codec.js'
 import type { Program, Turn } from '../../model/program.js'
@@ -26,7 +26,7 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
         const what = `where machine "${made.name}" is`
         const initial = encode(atFirst(made, input), what, around.valueBytesMax)
         return await turn.loop('', initial, (inner: Turn, at) =>
-          new Stay(scene, inner, decode(at) as At).untilMoved(),
+          new Stay(scene, inner, decode(at) as At).round(),
         )
       } catch (error) {
         throw failureOf(error, `the error of machine "${made.name}"`)

@@ -60,8 +60,9 @@ export interface At {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly family: Family
-  /** Entered before the round began: then, with so many of its timeouts over. */
-  readonly entered?: { readonly at: Instant; readonly late: number }
+  /** If no place was entered: since when it is there, and how many of its late transitions have been tried. */
+  readonly enteredAt?: Instant
+  readonly lateFrom?: number
   /** Begun elsewhere: the first place was entered there. */
   readonly hasBegun?: boolean
 }

@@ -1,4 +1,4 @@
-// One stay at a place, until a transition has succeeded: chooses what runs, waits for what comes, and bears what fails.
+// One stay at a place, until a transition has been tried: chooses what runs, waits for what comes, and bears what fails.
 
 import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
@@ -37,8 +37,8 @@ export class Stay {
     this.fields = from.fields
     this.next = from.next
     this.family = from.family
-    this.enteredAt = from.entered?.at ?? turn.now()
-    this.lateFrom = from.entered?.late ?? 0
+    this.enteredAt = from.enteredAt ?? turn.now()
+    this.lateFrom = from.lateFrom ?? 0
     // What the run it was made of has shown is not shown of a fork.
     if (turn.run.seed !== undefined || from.hasBegun) this.show()
   }
@@ -48,14 +48,23 @@ export class Stay {
     this.turn.show({ state: encode(state, 'the state'), at: { place, error: null } })
   }
 
-  async untilMoved(): Promise<Round> {
+  async round(): Promise<Round> {
     const { place, state } = this.from
     if (this.placeNamed(place).isFinal) return this.ended(place, state)
     for (;;) {
       const firing = await this.whatRuns()
       const left = await this.attempt(firing)
       if (left) return this.moved(left)
+      if (this.failed === null) return this.stayed()
     }
+  }
+
+  /** Nothing has changed, and what was asked for that is behind the run all the same: it may be asked for years. */
+  private stayed(): Round {
+    const { enteredAt, lateFrom, family, isResting } = this
+    const { next: _, ...from } = this.from
+    const at: At = { ...from, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
+    return { done: false, value: encode(at, `where machine "${this.scene.made.name}" is`) }
   }
 
   private async whatRuns(): Promise<Firing> {
@@ -181,7 +190,7 @@ export class Stay {
       fields,
       version: from.version + 1,
       family,
-      ...(left.isStaying && { entered: { at: this.enteredAt, late: this.lateFrom } }),
+      ...(left.isStaying && { enteredAt: this.enteredAt, lateFrom: this.lateFrom }),
       ...(next !== undefined && { next }),
       ...(output && { output }),
     }
