@@ -327,6 +327,12 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     const loose = engine as unknown as { send(...args: readonly unknown[]): Promise<object> }
     expect((await refusalOf(loose.send({}, 'x', { type: 'ADD' }))).code).toBe('DEFINITION_UNKNOWN')
     expect((await refusalOf(loose.send(definition, 'x', 'ADD'))).message).toContain('{ type, … }')
+    const other = counter()
+    const both = await world.open([definition, other])
+    const id = fresh('c')
+    await both.send(definition, id, { type: 'ADD', by: 1 })
+    expect((await refusalOf(both.send(other, id, { type: 'ADD', by: 1 }))).code).toBe('ID_TAKEN')
+    expect((await both.get(id))?.state).toEqual({ count: 1 })
   })
 
   test('[N25] gives back copies', async () => {
