@@ -65,9 +65,10 @@ export const OUTCOME_UNKNOWN_MS = 30_000
 /** createEngine gives up on a database that does not answer. */
 export const CONNECT_MS = 10_000
 
-/** Length of a step's transaction: default, and the most that can be asked for. */
 /** Of a transition of a machine that says nothing of it. */
 export const TRANSITION_TIMEOUT_MS = 300_000
+
+/** Length of a step's transaction: default, and the most that can be asked for. */
 export const TRANSACTION_MS = 5_000
 export const TRANSACTION_MAX_MS = 60_000
 

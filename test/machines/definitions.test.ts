@@ -44,19 +44,19 @@ const calling = (self: object | null, state: unknown, payload?: unknown) =>
 
 /** What is said of each wrong class: with either kind of decorators the same. */
 const REFUSALS: Record<string, string> = {
-  'no transitions [E19]':
+  '[E19] no transitions':
     'No transition of class Wrong leaves "start", where every run begins. [DEFINITION_INVALID] let one begin there: from: \'start\'',
   'nothing leaves start':
     'No transition of class Wrong leaves "start", where every run begins. [DEFINITION_INVALID] did you mean "start" by "strat"?',
-  'several leave start [E19]':
+  '[E19] several leave start':
     '2 transitions of class Wrong leave "start": write, copy. [DEFINITION_INVALID] let one of them leave "start", and choose behind it with guards',
-  'no such guard [E19]':
+  '[E19] no such guard':
     'Method write of class Wrong asks guard "isOwnr", which the class does not have. [DEFINITION_INVALID] did you mean "isOwner"?',
   'a guard that is a field':
     'Method write of class Wrong asks guard "allowed", which the class does not have. [DEFINITION_INVALID] write a method of that name, or give @Guard a function',
-  'two unguarded [E19]':
+  '[E19] two unguarded':
     'Two transitions of class Wrong leave "a" by themselves, and neither has a guard: one, two. [DEFINITION_INVALID] give the one of higher priority a guard, or let one wait',
-  'an error place without a way out [E19]':
+  '[E19] an error place without a way out':
     'Method write of class Wrong fails into "faild", which no transition leaves. [DEFINITION_INVALID] did you mean "failed"?',
   'end as an error place':
     'Method write of class Wrong fails into "end", which no transition leaves. [DEFINITION_INVALID] add a transition from: \'end\', such as one with wait: true',
@@ -78,7 +78,7 @@ const REFUSALS: Record<string, string> = {
     'Method write of class Wrong waits in one of its transitions, and not in another: it would be given a payload only sometimes. [DEFINITION_INVALID] write two, and let both call what they share',
   'two schemas':
     'Method approve of class Wrong has two schemas: whoever sends its payload could not know which one counts. [DEFINITION_INVALID] give all of its transitions the same schema, or write two',
-  'by hand and elsewhere [R23]':
+  '[R23] by hand and elsewhere':
     'Method write of class Wrong has retry.attempts -1, and retry.place: a person is to try it again, and it is to go elsewhere. [DEFINITION_INVALID] keep one of them: attempts: 0 goes to the place at the first failure',
   'an unknown option':
     'Unknown option "prioriti" in the transition of method write of class Wrong. [OPTION_UNKNOWN] did you mean "priority"?',
@@ -131,7 +131,7 @@ describe.each(KINDS)('with %s decorators', (decorators) => {
     expect(made.source).toContain('note.by === ctx.input.owner')
   })
 
-  test('its places know their transitions, by priority and then as they are written [E17]', async () => {
+  test('[E17] its places know their transitions, by priority and then as they are written', async () => {
     const { Review } = await classes()
     const { machine } = machineMade(Review)
     expect([...machine.places.keys()]).toEqual(['start', 'reviewing', 'end', 'checking', 'broken'])
@@ -154,7 +154,7 @@ describe.each(KINDS)('with %s decorators', (decorators) => {
     expect(placeIn(machine, 'end')).toMatchObject({ isFinal: true, automatic: [], late: [] })
   })
 
-  test('retries: a number, none, and by hand [R01][R02][R03]', async () => {
+  test('[R01] [R02] [R03] retries: a number, none, and by hand', async () => {
     const { Review } = await classes()
     const { machine } = machineMade(Review)
     const { waiting } = placeIn(machine, 'reviewing')
@@ -229,9 +229,9 @@ describe.each(KINDS)('with %s decorators', (decorators) => {
     })
   })
 
-  test.each(Object.keys(REFUSALS))('refused: %s', async (which) => {
+  test.each(Object.keys(REFUSALS))('%s: refused', async (which) => {
     const { wrong } = await classes()
-    const name = which.replace(/ \[.*/, '')
+    const name = which.replace(/^\[\w+\] /, '')
     const method = decorators === 'legacy' ? 'member' : 'method'
     expect(refusal(wrong[name] ?? (() => {}))).toContain(
       REFUSALS[which]?.replace('METHOD', method) ?? 'nothing',
@@ -239,7 +239,7 @@ describe.each(KINDS)('with %s decorators', (decorators) => {
   })
 
   test('every wrong class is here', async () => {
-    const named = Object.keys(REFUSALS).map((which) => which.replace(/ \[.*/, ''))
+    const named = Object.keys(REFUSALS).map((which) => which.replace(/^\[\w+\] /, ''))
     expect(Object.keys((await classes()).wrong)).toEqual(named)
   })
 })
@@ -260,7 +260,7 @@ test('another code is another build', () => {
   expect(build(() => 1)).not.toBe(build(() => 2))
 })
 
-test('a guard says true or false, and nothing else [E18]', () => {
+test('[E18] a guard says true or false, and nothing else', () => {
   expect([asBoolean(true, 'x'), asBoolean(false, 'x')]).toEqual([true, false])
   expect(refusal(() => asBoolean({}, 'The guard of method approve'))).toBe(
     'The guard of method approve gave {}: a guard says true or false. [GUARD_INVALID] compare, as in count > 0, or write Boolean(…)',

@@ -268,6 +268,43 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     await eventually(async () => late).toEqual([[slow, 'picking']])
   })
 
+  test('[N16] expires so long after it has entered a state, whatever rules without a target do there meanwhile', async () => {
+    const noting = machine(fresh('noting'), {
+      initial: 'open',
+      context: { notes: 0, late: 0 },
+      states: {
+        open: {
+          timeoutMinutes: 30,
+          on: {
+            NOTE: {
+              actions: ({ context }) => Object.assign(context, { notes: context.notes + 1 }),
+            },
+            AGAIN: 'open',
+            TIMEOUT: {
+              actions: ({ context }) => Object.assign(context, { late: context.late + 1 }),
+            },
+          },
+        },
+      },
+    })
+    const engine = await world.open([noting], { kernel: { framesMax: 0 } })
+    const id = fresh('n')
+    const due = async () => (await world.row(id)).dueAt
+    const isDue = () => eventually(async () => (await due()) !== null)
+    await engine.start(noting, {}, { id })
+    await isDue().toBe(true)
+    const first = Number(await due())
+    await world.advance(20 * 60_000)
+    await engine.send(noting, id, { type: 'NOTE' })
+    await eventually(due).toBe(first)
+    await engine.send(noting, id, { type: 'AGAIN' })
+    await eventually(async () => Number(await due())).toBeGreaterThan(first)
+    await world.advance(31 * 60_000)
+    await eventually(async () => (await engine.get(id))?.state).toEqual({ notes: 1, late: 1 })
+    await eventually(due).toBe(null)
+    expect((await engine.get(id))?.status).toBe('waiting')
+  })
+
   test('[N22] goes on when a listener throws', async () => {
     const definition = counter()
     const engine = await world.open([definition])
@@ -290,6 +327,12 @@ describeOn(['pglite', 'postgres18'], 'an event machine', (database) => {
     const loose = engine as unknown as { send(...args: readonly unknown[]): Promise<object> }
     expect((await refusalOf(loose.send({}, 'x', { type: 'ADD' }))).code).toBe('DEFINITION_UNKNOWN')
     expect((await refusalOf(loose.send(definition, 'x', 'ADD'))).message).toContain('{ type, … }')
+    const other = counter()
+    const both = await world.open([definition, other])
+    const id = fresh('c')
+    await both.send(definition, id, { type: 'ADD', by: 1 })
+    expect((await refusalOf(both.send(other, id, { type: 'ADD', by: 1 }))).code).toBe('ID_TAKEN')
+    expect((await both.get(id))?.state).toEqual({ count: 1 })
   })
 
   test('[N25] gives back copies', async () => {

@@ -86,7 +86,7 @@ describe('an event', () => {
   })
   const context = () => ({ notes: [] as string[], ready: true })
 
-  test('runs exit, transition and entry in order, and `always` until none applies [N07] [N08]', async () => {
+  test('[N07] [N08] runs exit, transition and entry in order, and `always` until none applies', async () => {
     const moved = await sent(chain, 'idle', 'GO', context())
     expect(wayOf(moved)).toEqual(['idle→a GO', 'a→b GO', 'b→c GO'])
     expect(moved.place).toBe('c')
@@ -110,7 +110,7 @@ describe('an event', () => {
     expect((self.state as Notes).notes).toEqual(['exit idle', 'and again', 'entry idle'])
   })
 
-  test('takes the first rule whose guard says true, or none of them [N06] [N10]', async () => {
+  test('[N06] [N10] takes the first rule whose guard says true, or none of them', async () => {
     const { place } = await sent(chain, 'idle', 'MAYBE', { ...context(), ready: false })
     expect(place).toBe('c')
     const second = await sent(chain, 'idle', 'MAYBE', context(), { n: 2 })
@@ -147,7 +147,7 @@ describe('an event', () => {
     )
   })
 
-  test('makes 100 transitions, and fails with the 101st [N09]', async () => {
+  test('[N09] makes 100 transitions, and fails with the 101st', async () => {
     const circle = (stopsAt: number, more: object = {}) =>
       machine('circle', {
         initial: 'a',
@@ -174,7 +174,7 @@ describe('an event', () => {
     expect(deep.moves).toHaveLength(501)
   })
 
-  test('whose guard gives no boolean fails, and says which rule it was [N06]', async () => {
+  test('[N06] whose guard gives no boolean fails, and says which rule it was', async () => {
     const odd = (guard: () => unknown) =>
       machine('odd', {
         initial: 'a',
@@ -223,7 +223,7 @@ describe('a machine of states and events', () => {
     },
   })
 
-  test('begins with its own copy of the context, and the input laid over it [N05]', () => {
+  test('[N05] begins with its own copy of the context, and the input laid over it', () => {
     const { begin, initial, begins, takesEvents, self, places } = machineOf(picking)
     expect({ initial, begins, takesEvents, self: self() }).toEqual({
       initial: 'idle',
@@ -265,7 +265,7 @@ describe('a machine of states and events', () => {
     ])
   })
 
-  test('times out in a state with the event of its own [N15]', async () => {
+  test('[N15] times out in a state with the event of its own', async () => {
     const { places } = machineOf(picking)
     const [late] = places.get('picking')?.late ?? []
     expect(late?.afterMs).toBe(1_800_000)

@@ -71,6 +71,8 @@ export interface Moved {
   readonly output?: { readonly value: unknown }
   /** In order. None: nothing has changed. */
   readonly moves: readonly Move[]
+  /** No place was entered: the time in this one goes on. */
+  readonly isStaying?: boolean
 }
 
 export interface Move {

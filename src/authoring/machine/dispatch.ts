@@ -67,6 +67,7 @@ class Chain {
   private readonly args: ActionArgs<unknown, SentEvent>
   private readonly moves: Move[] = []
   private state: State
+  private isStaying = true
 
   constructor(chart: Chart, state: State, call: Call, event: SentEvent) {
     this.chart = chart
@@ -77,10 +78,13 @@ class Chain {
   }
 
   get moved(): Moved {
-    return { place: this.state.name, state: this.call.state, moves: this.moves }
+    const { moves, isStaying } = this
+    const moved = { place: this.state.name, state: this.call.state, moves }
+    return isStaying && moves.length > 0 ? { ...moved, isStaying } : moved
   }
 
   enter(): Promise<void> {
+    this.isStaying = false
     return this.act(this.state.entry)
   }
 

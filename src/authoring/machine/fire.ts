@@ -99,6 +99,7 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
     state,
     fields: done.fields.changed(),
     moves: moved.moves,
+    ...(moved.isStaying && { isStaying: true }),
     ...(call.payload !== undefined && { payload: call.payload }),
     ...(next !== undefined && { next }),
     ...(output && { output }),

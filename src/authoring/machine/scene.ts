@@ -40,6 +40,7 @@ export interface Left {
   readonly state: unknown
   readonly fields: At['fields']
   readonly moves: readonly Move[]
+  readonly isStaying?: boolean
   readonly payload?: unknown
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
@@ -59,7 +60,7 @@ export interface At {
   readonly next?: string | null
   readonly output?: { readonly value: unknown }
   readonly family: Family
-  /** Of a round in which nothing has moved: since when it is there, and how many of its late transitions have been tried. */
+  /** If no place was entered: since when it is there, and how many of its late transitions have been tried. */
   readonly enteredAt?: Instant
   readonly lateFrom?: number
   /** Begun elsewhere: the first place was entered there. */

@@ -192,6 +192,7 @@ export class Stay {
       fields,
       version: from.version + 1,
       family,
+      ...(left.isStaying && { enteredAt: this.enteredAt, lateFrom: this.lateFrom }),
       ...(next !== undefined && { next }),
       ...(output && { output }),
     }
