@@ -81,10 +81,12 @@ export function stepOutcome(
     ? { askedAgo, startedAgo }
     : { target: ask.target, askedAgo, startedAgo }
   if (end.kind === 'completed') {
-    const { value: payload, events, documents, shown, checkpoint } = end.effect
+    const { value: payload, events, documents, shown, checkpoint, child: uid } = end.effect
     const { transaction } = end
     const undoable: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
-    const meta = checkpoint === undefined ? undoable : { ...undoable, checkpoint }
+    const isPlain = checkpoint === undefined && uid === undefined
+    const more = { ...(checkpoint !== undefined && { checkpoint }), ...(uid && { uid }) }
+    const meta = isPlain ? undoable : { ...undoable, ...more }
     const kind = ask.undoes ? 'undo.completed' : 'step.completed'
     // biome-ignore format: one literal, because one is made for every step
     return { ask, kind, attempt: number, payload, meta, final: true, transaction, events, documents, shown }

@@ -9,7 +9,7 @@
 
 import { encodeError } from '../model/error-record.js'
 import { foreignAwait, scopeEnded } from '../model/errors.js'
-import { shownName } from '../model/ids.js'
+import { shownName, type Uid } from '../model/ids.js'
 import { FOREIGN_AWAIT_MAX_MS, FOREIGN_AWAIT_WARN_MS } from '../model/limits.js'
 import { Failure, type Program } from '../model/program.js'
 import type { Entry, Instant, NewEntry, RunFacts, Shown, Stored } from '../model/run.js'
@@ -19,7 +19,7 @@ import type { Ask } from './asks.js'
 import type { Defects } from './defects.js'
 import type { Difference } from './divergence.js'
 import type { Ports } from './ports.js'
-import type { Stopped } from './replay.js'
+import { noteChildren, type Stopped } from './replay.js'
 import { Replayer } from './replayer.js'
 import { Scope } from './scope.js'
 import { makeTurn } from './turn.js'
@@ -73,6 +73,8 @@ export class Conversation {
   nowAt: Instant
   /** The number of the last answer given. */
   lastSeq = 0
+  /** Those that steps have started, and that no wait has heard of. */
+  readonly children = new Set<Uid>()
   /** How many entries belong to rounds that have ended. */
   behind = 0
   /** Its body has been called: the open questions are known, not only the journal. */
@@ -129,6 +131,7 @@ export class Conversation {
 
   private hears(ask: Ask, entry: NewEntry): void {
     this.undos.note(ask, entry)
+    noteChildren(entry, this.children)
     answerAsk(ask, entry)
   }
 

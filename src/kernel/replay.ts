@@ -11,7 +11,7 @@
 
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
-import type { Entry, EntryKind, Instant, Stored } from '../model/run.js'
+import type { Entry, EntryKind, Instant, NewEntry, Stored } from '../model/run.js'
 import { INLINE, RECORD } from './asks.js'
 import { lastRounds, withoutRounds } from './rounds.js'
 import { undoName } from './undos.js'
@@ -103,7 +103,7 @@ export function readScript(journal: readonly Entry[]): Script {
   const asks = new Map<string, AskHistory>()
   const marks = new Map<string, number>()
   const windows: Window[] = []
-  const children = new Map<Uid, true>()
+  const children = new Set<Uid>()
   let open: RecordedAsk[] = []
   let lastStep = ''
   let stepsDone = 0
@@ -130,6 +130,7 @@ export function readScript(journal: readonly Entry[]): Script {
     if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
     note(entry, history, children)
+    noteChildren(entry, children)
     if (!answered || entry.meta?.retryAt !== undefined) continue
 
     windows.push({ asks: open, outcome: entry })
@@ -140,7 +141,7 @@ export function readScript(journal: readonly Entry[]): Script {
     }
   }
   windows.push({ asks: open, outcome: null })
-  const openChildren = [...children.keys()]
+  const openChildren = [...children]
   const undoable = openUndos(needed)
   const undone = needed.some(({ kind }) => kind === 'undo.completed')
   return {
@@ -178,7 +179,15 @@ function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 
-function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void {
+/** What an answer says of children that steps have started. */
+export function noteChildren({ kind, meta }: NewEntry, children: Set<Uid>): void {
+  if (meta === null) return
+  if (kind === 'step.completed' && meta.uid) children.add(meta.uid)
+  else if (kind === 'message.taken' && meta.uid) children.delete(meta.uid)
+  else if (kind === 'round.ended') for (const uid of meta.children ?? []) children.add(uid)
+}
+
+function note(entry: Entry, history: AskHistory, children: Set<Uid>): void {
   const meta = entry.meta
   switch (entry.kind) {
     case 'timer.set':
@@ -196,7 +205,7 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
     case 'child.started':
       history.childUid = meta?.uid ?? null
       history.retryAt = null
-      if (meta?.uid) children.set(meta.uid, true)
+      if (meta?.uid) children.add(meta.uid)
       break
     case 'child.ended':
       history.attempts = Math.max(history.attempts, entry.attempt)

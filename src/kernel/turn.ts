@@ -193,9 +193,9 @@ class TurnInside implements ScopeTurn {
   }
 
   async roundEnded(round: RoundEnd): Promise<Stored> {
-    const { scope, sinceSeq, value, isDone } = round
+    const { scope, sinceSeq, value, isDone, children } = round
     if (this.isOver) return new Promise<never>(() => {})
-    const meta = isDone ? { done: true } : {}
+    const meta = { ...(isDone && { done: true }), ...(children.length > 0 && { children }) }
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
     // Not before: until it is written down the scope around may end, and undo it.

@@ -81,6 +81,8 @@ export interface Turn {
 export interface Round {
   readonly done: boolean
   readonly value: Stored
+  /** Those that its steps, or steps of rounds before it, have started (Effect.child), and that have not ended. */
+  readonly children?: readonly Uid[]
 }
 
 export interface StepOrder {
@@ -164,6 +166,8 @@ export interface Effect {
   readonly shown?: Shown
   /** It is a checkpoint, with this number. */
   readonly checkpoint?: number
+  /** It has started this child: told to stop when the run ends, until a wait has heard of its end. */
+  readonly child?: Uid
 }
 
 /** What stays of an attempt that failed. */

@@ -94,7 +94,7 @@ export interface EntryMeta {
   readonly no?: number
   readonly id?: string
   readonly message?: string
-  /** child.started, child.ended, run.reopened: which child; child.ended: how it ended. */
+  /** child.started, child.ended, run.reopened, a step or message of a child: which child; child.ended: how it ended. */
   readonly uid?: Uid
   readonly status?: FinalStatus
   /** run.failed, run.reopened: the question whose failure it was. */
@@ -116,6 +116,8 @@ export interface EntryMeta {
   readonly undoable?: boolean
   /** step.completed, child.ended of a fork: done by another run, whose it is to undo. */
   readonly inherited?: boolean
+  /** round.ended: children of its steps that have not ended. */
+  readonly children?: readonly Uid[]
   /** round.ended: it was the last. */
   readonly done?: boolean
   /** round.ended, run.reopened: entries that no replay needs any more, as first, last, first, last, … */

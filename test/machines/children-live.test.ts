@@ -110,6 +110,41 @@ describeOn(['pglite', 'postgres18'], 'a machine with children', (database) => {
     expect(halted.items.length).toBe(3 + 3 + 2 + 3 + 2)
   })
 
+  test('stops them when it is cancelled in the middle of a transition, or by a process that has not executed it', async () => {
+    const endless = workflow(fresh('endless'), async (wf) => wf.waitFor('never'))
+    const parent = machine(fresh('parent'), {
+      input: typed<string>(),
+      transitions: {
+        begin: {
+          to: 'open',
+          run: async (_: object, ctx: TransitionContext<string>) => {
+            await ctx.start(endless, undefined, { id: ctx.input })
+          },
+        },
+        rest: { from: 'open', to: 'resting', run: async () => {} },
+        work: {
+          from: 'resting',
+          to: 'end',
+          wait: true,
+          run: async (_: object, __: unknown, ctx: TransitionContext<string>) => {
+            await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+          },
+        },
+      },
+    })
+    const engine = await world.open([endless, parent], { kernel: { framesMax: 0 } })
+    const [cold, busy] = [fresh('cold'), fresh('busy')]
+    const runs = [await engine.start(parent, cold), await engine.start(parent, busy)]
+    for (const run of runs) await eventually(async () => (await run.get()).place).toBe('resting')
+    await runs[1]?.signal('work')
+    await eventually(() => runs[1]?.status()).toBe('running')
+    for (const run of runs) await run.cancel('enough')
+    for (const run of runs) await eventually(() => run.status()).toBe('cancelled')
+    for (const id of [cold, busy]) {
+      await eventually(async () => (await engine.get(id))?.status).toBe('cancelled')
+    }
+  })
+
   test('stops them when it ends, and when it is cancelled', async () => {
     const endless = workflow(fresh('endless'), async (wf) => wf.waitFor('never'))
     const [one, two] = [fresh('one'), fresh('two')]

@@ -24,7 +24,7 @@ async function startChild(turn: Turn, start: Starting): Promise<Child> {
   const child = await recorded(turn, `start ${id}`, 'start', async (attempt) => {
     const parent = { uid: parentUid, id: parentId, startedBy: attempt.idempotencyKey }
     const { uid } = await attempt.outside.start({ ...run, parent })
-    return { uid }
+    return { value: { uid }, child: uid }
   })
   const { uid } = child as { readonly uid: Uid }
   return { uid, id, callback, ...(group && { group }) }
@@ -44,19 +44,27 @@ export async function stopChildren(
       } catch {
         // It has ended by itself.
       }
+      return {}
     })
   }
+}
+
+interface Done {
+  readonly value?: unknown
+  /** It has started it. */
+  readonly child?: Uid
 }
 
 async function recorded(
   turn: Turn,
   name: string,
   label: string,
-  code: (attempt: Attempt) => Promise<unknown>,
+  code: (attempt: Attempt) => Promise<Done>,
 ): Promise<unknown> {
   const execute = async (attempt: Attempt) => {
     try {
-      return { value: encode(await code(attempt), `step "${name}"`) }
+      const { value, child } = await code(attempt)
+      return { value: encode(value, `step "${name}"`), ...(child && { child }) }
     } catch (error) {
       throw thrown(error, { name, stopOn: [] })
     }

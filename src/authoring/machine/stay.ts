@@ -2,6 +2,7 @@
 
 import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
+import type { Uid } from '../../model/ids.js'
 import { type Due, Failure, type Round, type Turn } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
@@ -66,7 +67,11 @@ export class Stay {
     const { enteredAt, lateFrom, family, isResting } = this
     const { next: _, ...from } = this.from
     const at: At = { ...from, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
-    return { done: false, value: encode(at, `where machine "${this.scene.made.name}" is`) }
+    return {
+      done: false,
+      children: this.openChildren,
+      value: encode(at, `where machine "${this.scene.made.name}" is`),
+    }
   }
 
   private async whatRuns(): Promise<Firing> {
@@ -173,7 +178,7 @@ export class Stay {
   }
 
   private async moved(left: Left): Promise<Round> {
-    const { scene, turn, from } = this
+    const { scene, from } = this
     const { groups = [], starts = [] } = left
     if (groups.length > 0)
       this.family = { ...this.family, groups: [...this.family.groups, ...groups] }
@@ -183,7 +188,6 @@ export class Stay {
     const output = left.output ?? from.output
     const { made } = scene
     if (this.placeNamed(place).isFinal) {
-      await stopChildren(turn, family.children, `its parent ${turn.run.id} has ended`)
       return this.ended(place, state, output)
     }
     const at: At = {
@@ -197,7 +201,15 @@ export class Stay {
       ...(output && { output }),
     }
     // What it is made of has been measured where it was written.
-    return { done: false, value: encode(at, `where machine "${made.name}" is`) }
+    return {
+      done: false,
+      children: this.openChildren,
+      value: encode(at, `where machine "${made.name}" is`),
+    }
+  }
+
+  private get openChildren(): readonly Uid[] {
+    return this.family.children.map(({ uid }) => uid)
   }
 
   private ended(place: string, state: unknown, output?: At['output']): Round {
