@@ -195,14 +195,31 @@ export function warning({ load, cores }) {
   return `\n**The machine was busy with other work when this began (load ${figure(load)} on ${cores} cores): do not trust these figures.**\n`
 }
 
+function apartText(apart) {
+  const names = Object.keys(apart)
+  if (names.length === 0) return ''
+  const dates = [...new Set(Object.values(apart))].join(', ')
+  return `\n${names.join(' and ')} ${names.length === 1 ? 'was' : 'were'} measured apart from the rest, by \`npm run bench -- --only ${names.join(',').toLowerCase()} --add\` on ${dates}.`
+}
+
 /** The page, from what a full run recorded. */
 export function page(recorded) {
-  const { date, machine, versions, settings, minutes, rounds, absent, figures } = recorded
+  const {
+    date,
+    machine,
+    versions,
+    settings,
+    minutes,
+    rounds,
+    absent,
+    figures,
+    apart = {},
+  } = recorded
   return `# Benchmarks
 
 Written by \`npm run bench\` on ${date}, in ${minutes} minutes; not by hand. Absolute figures belong to the machine; the ratios
 are what it is for. ${rounds === 1 ? 'There was one round' : `A figure is the median of ${rounds} rounds, with the lowest and the highest`}. In each round every
-system has its turn, in a process of its own, on an empty database, warm.
+system has its turn, in a process of its own, on an empty database, warm.${apartText(apart)}
 ${warning(recorded)}
 - Machine: ${machine}
 - Versions: ${versions.join(', ')}
