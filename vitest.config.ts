@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { defineConfig } from 'vitest/config'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
@@ -36,6 +37,20 @@ const SLOW_FILES = [
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
+/** Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do. */
+const decorators = {
+  name: 'decorators',
+  enforce: 'pre' as const,
+  transform(code: string, id: string) {
+    if (!/\.ts$/.test(id) || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
+    const { ES2022: target } = ts.ScriptTarget
+    const { ESNext: module } = ts.ModuleKind
+    const compilerOptions = { target, module, sourceMap: true, verbatimModuleSyntax: true }
+    const made = ts.transpileModule(code, { fileName: id, compilerOptions })
+    return { code: made.outputText, map: made.sourceMapText ?? null }
+  },
+}
+
 export default defineConfig({
   test: {
     globalSetup: [path('test/support/global-setup.ts')],
@@ -44,6 +59,7 @@ export default defineConfig({
     projects: readdirSync(path('test'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
       .map(({ name }) => ({
+        plugins: [decorators],
         // Programs of the README and of the docs run as they are printed, on the sources.
         resolve: {
           alias: [

@@ -44,6 +44,12 @@ export function plan({ quick }) {
       options: { ...queue, workers: 2, pending: MANY },
     },
     {
+      id: 'machines',
+      of: 'w10',
+      systems: 'own',
+      options: { seconds: quick ? 1 : 4 },
+    },
+    {
       id: 'statements',
       systems: 'sql',
       options: { seconds: quick ? 1 : 2, peerWidthMax: rate.peerWidthMax },
@@ -116,6 +122,7 @@ const WHY = {
   step: 'a step costs about 20 µs of Node (asking, answering, encoding) that the bare loop does not have.',
   idle: 'one after the other each step waits for one commit, and `commit_v1`, which does all that a commit can mean in one call, takes 0.5 ms of its own for a batch of one where the bare statement takes 0.1 ms; both then wait for the disk.',
   wake: 'they were started within a second and wake within one: each needs the commit that takes it, the one that says it has slept and the one that ends it, and one process does about 2,000 of them per second.',
+  send: 'an event is a message with a number and an id before it is four entries of a journal (taken, completed, the end of its round, the next wait) and a shown state, and its sender is answered: about ten rows where the transaction by hand writes two.',
   signal:
     'the sender, the run and the database share two cores, and each signal is a row of its own before it is an entry: 1,000 of them are about 300 ms of work.',
 }
@@ -180,6 +187,22 @@ export const GOALS = [
     value: of('queueDeep', 'perSecond'),
     to: of('queue2', 'perSecond'),
     atLeast: 0.7,
+  },
+  {
+    workload: 'W10',
+    text: 'events per second to 1,000 machines, to a transaction with a row lock for each',
+    value: of('machines', 'perdureMany'),
+    to: of('machines', 'lockedMany'),
+    atLeast: 10,
+    why: WHY.send,
+  },
+  {
+    workload: 'W10',
+    text: 'events per second to one machine, to the same',
+    value: of('machines', 'perdureOne'),
+    to: of('machines', 'lockedOne'),
+    atLeast: 1,
+    why: WHY.send,
   },
   embedded('w1', 'perSecond', { atLeast: 1 }),
   embedded('w2', 'perSecond', { atLeast: 1 }),

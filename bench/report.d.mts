@@ -27,6 +27,8 @@ export interface Recorded {
   readonly minutes: number
   readonly rounds: number
   readonly absent: readonly string[]
+  /** What was measured on another day than the rest. */
+  readonly apart?: Readonly<Record<string, string>>
   readonly figures: Figures
 }
 

@@ -134,6 +134,11 @@ const OWN = [
   ['W8', 'queue-based steps/s, 1,000 pending, 2 worker processes', 'queue2', 'perSecond'],
   ['W8', 'queue-based steps/s, 100,000 pending, 2 worker processes', 'queueDeep', 'perSecond'],
   ['W8', 'share of the busier of the two', 'queueDeep', 'busiest'],
+  ['W10', 'events/s to 1,000 event machines, 200 senders', 'machines', 'perdureMany'],
+  ['W10', 'the same by hand: one transaction with a row lock each', 'machines', 'lockedMany'],
+  ['W10', 'events/s to one event machine, 200 senders', 'machines', 'perdureOne'],
+  ['W10', 'the same by hand', 'machines', 'lockedOne'],
+  ['W10', 'automatic transitions/s of class machines', 'machines', 'transitions'],
 ]
 
 export function ownTable(figures) {
@@ -190,14 +195,31 @@ export function warning({ load, cores }) {
   return `\n**The machine was busy with other work when this began (load ${figure(load)} on ${cores} cores): do not trust these figures.**\n`
 }
 
+function apartText(apart) {
+  const names = Object.keys(apart)
+  if (names.length === 0) return ''
+  const dates = [...new Set(Object.values(apart))].join(', ')
+  return `\n${names.join(' and ')} ${names.length === 1 ? 'was' : 'were'} measured apart from the rest, by \`npm run bench -- --only ${names.join(',').toLowerCase()} --add\` on ${dates}.`
+}
+
 /** The page, from what a full run recorded. */
 export function page(recorded) {
-  const { date, machine, versions, settings, minutes, rounds, absent, figures } = recorded
+  const {
+    date,
+    machine,
+    versions,
+    settings,
+    minutes,
+    rounds,
+    absent,
+    figures,
+    apart = {},
+  } = recorded
   return `# Benchmarks
 
 Written by \`npm run bench\` on ${date}, in ${minutes} minutes; not by hand. Absolute figures belong to the machine; the ratios
 are what it is for. ${rounds === 1 ? 'There was one round' : `A figure is the median of ${rounds} rounds, with the lowest and the highest`}. In each round every
-system has its turn, in a process of its own, on an empty database, warm.
+system has its turn, in a process of its own, on an empty database, warm.${apartText(apart)}
 ${warning(recorded)}
 - Machine: ${machine}
 - Versions: ${versions.join(', ')}
@@ -236,6 +258,7 @@ ${Object.entries(WORKLOADS)
 - **W7** runs that wait for a signal: growth of the process that brought them there, after garbage collection
 - **W8** one process starts runs and keeps so many unfinished, others with 200 places each take them; each run is one queue-based step
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
+- **W10** 200 senders, each one event after the other: to 1,000 event machines and to one; and machines of 50 places that go on by themselves
 
 In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within
 the time that counts. Every input, every result of a step and every signal is 180 bytes of JSON. The code is in

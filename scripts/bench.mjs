@@ -3,9 +3,10 @@
 //
 //   npm run bench                            everything, three rounds: about 25 minutes
 //   npm run bench -- --quick --peers dbos    one round, smaller: under 3 minutes
-//   npm run bench -- --only w2,w3            some of w1 … w8, statements
+//   npm run bench -- --only w2,w3            some of w1 … w8, w10, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
+//   npm run bench -- --only w4 --add         puts what was measured apart into the page of the last whole run, and says so
 //   npm run bench -- --page                  writes the page again from the figures of the last whole run
 //
 // The figures of the last run, whole or not, are in .cache/bench.json.
@@ -23,6 +24,7 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     page: { type: 'boolean', default: false },
+    add: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
     peers: { type: 'string', default: 'all' },
@@ -43,7 +45,7 @@ async function bench() {
   const peers = chosen(values.peers, PEERS)
   const only = values.only?.split(',')
   const measures = plan(values).filter(({ id, of = id }) => !only || only.includes(of))
-  if (measures.length === 0) throw new Error(`--only ${values.only}: w1 … w8 or statements`)
+  if (measures.length === 0) throw new Error(`--only ${values.only}: w1 … w8, w10 or statements`)
   if (peers.length > 0) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))
@@ -70,8 +72,20 @@ async function bench() {
   const minutes = Math.ceil((Date.now() - startedAt) / 60_000)
   const recorded = { ...runner.about(), minutes, rounds, absent: runner.absent, figures }
   writeFileSync(LAST, json(recorded)) // for whoever wants to compare two runs
-  if (!values.quick && !only && peers.length === PEERS.length) writePage(recorded)
+  const isWhole = !values.quick && peers.length === PEERS.length
+  if (isWhole && !only) writePage(recorded)
+  else if (isWhole && values.add) writePage(added(recorded, measures))
   else say('\nThis was not the whole bench: docs/benchmarks.md stays as it is.')
+}
+
+/** What was measured apart takes the place of what the last whole run has, and is said to be so. */
+function added({ date, rounds, figures }, measures) {
+  const whole = JSON.parse(readFileSync(FIGURES, 'utf8'))
+  if (rounds !== whole.rounds)
+    throw new Error(`the whole run had ${whole.rounds} rounds, this one ${rounds}`)
+  const apart = { ...whole.apart }
+  for (const { id, of = id } of measures) apart[of.toUpperCase()] = date
+  return { ...whole, apart, figures: { ...whole.figures, ...figures } }
 }
 
 function json(value) {

@@ -3,7 +3,7 @@
 import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
 import { throwRecordedAs } from './authoring/recorded.js'
-import type { Definition } from './authoring/types.js'
+import type { AnyClass, Definition } from './authoring/types.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
@@ -20,9 +20,9 @@ import { type Opened, openMemory, openStore } from './open-store.js'
 import { Retention } from './upkeep/retention.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
-export async function createEngine<const W extends readonly Definition[] = readonly []>(
-  options: EngineOptions<W> = {},
-): Promise<Engine<W>> {
+export async function createEngine<
+  const W extends readonly (Definition | AnyClass)[] = readonly [],
+>(options: EngineOptions<W> = {}): Promise<Engine<W>> {
   const engine = await composeEngine(readEngineOptions(options, process.env))
   return engine as Engine<W>
 }
@@ -47,7 +47,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
   let closed = false
-  const stateless = makeStateless(() => openMemoryKernel(settings, programs, log, instead))
+  const inMemory = programsOf(settings, log, true)
+  const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
   const core: Core = {
     kernel,
     stateless,
@@ -56,6 +57,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     definitions: settings.definitions,
     errors: settings.errors,
     events: settings.events,
+    sentTo: new Map(),
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
@@ -72,12 +74,13 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
-function programsOf(settings: Settings, log: Log): readonly Program[] {
-  const { definitions, valueBytesMax, tx } = settings
+function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
+  const { definitions, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
-  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events }
+  // biome-ignore format: one thing
+  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events, transitionTimeoutMs, isStateless }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

@@ -2,7 +2,19 @@
 
 // definitions
 export { ref } from './authoring/definition.js'
+export type { Documents, DocumentType, StoredDocument } from './authoring/document-types.js'
+export {
+  Document,
+  document,
+  ErrorDocument,
+  LinkDocument,
+  MarkdownDocument,
+  MessageDocument,
+} from './authoring/documents.js'
 export { workflow } from './authoring/function/workflow.js'
+export { Guard, Transition, Workflow } from './authoring/machine/class.js'
+export { machine } from './authoring/machine/machine.js'
+export type { Sent, TransitionContext } from './authoring/machine/types.js'
 export { typed } from './authoring/schema.js'
 export { task } from './authoring/task/task.js'
 export type {
@@ -29,7 +41,10 @@ export type {
 // engine
 export { createEngine } from './create-engine.js'
 export type {
+  Checkpoint,
   Client,
+  DescribedTransition,
+  Description,
   Engine,
   EngineEvents,
   EngineOptions,

@@ -92,10 +92,12 @@ create index journal_behind on @schema@.journal (uid, seq) where kind in ('round
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
 -- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
+-- Who waits for more than its being taken waits for reply_seq: 0 while it is to come, then the entry that answers it.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,
   taken_seq int,
+  reply_seq int,
   at timestamptz not null,
   id text collate "C" not null,
   kind text not null,
@@ -107,11 +109,33 @@ create table @schema@.messages (
 );
 create index messages_untaken on @schema@.messages (uid, no) where taken_seq is null;
 
--- What a run shows of itself while it goes on (get().state). Apart from its row, which every step writes anew.
+-- What a run shows of itself while it goes on (get().state; of a machine also where it is, and the error of its last attempt
+-- to leave). Apart from its row, which every step writes anew.
 create table @schema@.states (
   uid uuid primary key,
-  state text not null
+  place text,
+  error text,
+  state text
 );
+
+-- What a run shows to people. Written with the entry `seq`; visible until the entry `until_seq`, which has put another in its
+-- place: that stands where the first one stood (position).
+create table @schema@.documents (
+  uid uuid not null,
+  seq int not null,
+  no int not null,
+  until_seq int,
+  position_seq int not null,
+  position_no int not null,
+  hidden boolean not null,
+  id text not null,
+  type text collate "C" not null,
+  key text collate "C",
+  tags text[] not null,
+  content text not null,
+  primary key (uid, seq, no)
+);
+create unique index documents_key on @schema@.documents (uid, type, key) where key is not null and until_seq is null;
 
 -- One row per incarnation of an engine process.
 create table @schema@.workers (
@@ -170,11 +194,11 @@ create view @schema@.shown_v1 as
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(greatest(o.at, r.updated_at)) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
-      l.meta as end_meta, l.payload as end_payload, s.state
+      l.meta as end_meta, l.payload as end_payload, s.state, s.place, s.error
     from @schema@.runs r
     cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
     left join lateral (
       select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true
     left join lateral (
       select j.seq, j.at from @schema@.journal j where j.uid = r.uid and r.owner is not null order by j.seq desc limit 1) o on true
-    left join lateral (select s.state from @schema@.states s where s.uid = r.uid limit 1) s on true;
+    left join lateral (select s.state, s.place, s.error from @schema@.states s where s.uid = r.uid limit 1) s on true;

@@ -14,7 +14,8 @@
 -- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
--- t_waits, t_events: listen_v1, null if no turn has any.
+-- t_waits, t_events: listen_v1; t_documents, t_answers: leave_behind_v1; null if no turn has any.
+-- t_state: what people see of the run: place, error and state, parted by U+001C. Without a place, only the state is new.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -40,7 +41,7 @@ create function @schema@.commit_v1(
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
   m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text,
-  t_waits text, t_events text
+  t_waits text, t_events text, t_documents text, t_answers text
 ) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -184,10 +185,14 @@ begin
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
       if t_state <> '' then
-        insert into states (uid, state)
-          select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
-            where t.state is not null and (is_whole or applied[t.i] = phase)
-          on conflict (uid) do update set state = excluded.state;
+        insert into states (uid, place, error, state)
+          select t.uid, nullif(split_part(t.shown, E'\x1c', 1), ''), nullif(split_part(t.shown, E'\x1c', 2), ''), nullif(split_part(t.shown, E'\x1c', 3), '')
+            from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, shown, i)
+            where t.shown is not null and (is_whole or applied[t.i] = phase)
+          on conflict (uid) do update set
+            place = coalesce(excluded.place, states.place),
+            error = case when excluded.place is null then states.error else excluded.error end,
+            state = coalesce(excluded.state, states.state);
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
@@ -257,6 +262,9 @@ begin
 
   if t_waits is not null or t_events is not null then
     perform listen_v1(t_uid, applied, t_waits, t_events, now_at);
+  end if;
+  if t_documents is not null or t_answers is not null then
+    perform leave_behind_v1(t_uid, t_seq, applied, t_documents, t_answers);
   end if;
 
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
@@ -387,4 +395,42 @@ begin
   answers := nullif(concat_ws(E'\x1e', turn_answers, answers), '');
   now_ms := ms_v1(now_at);
   return next;
+end $f$;
+
+-- What the entries of turns leave beside the journal, as JSON: [turn, entry, hidden, id, type, key, tags, content], and the messages
+-- that they answer: [turn, no, entry], null: later. Rare, so it is planned each time (C6).
+create function @schema@.leave_behind_v1(t_uid uuid[], t_seq int[], applied int[], t_documents text, t_answers text) returns void
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  d json;
+  run uuid;
+  at_seq int;
+  old documents;
+begin
+  for d in select e.one from json_array_elements(t_documents::json) with ordinality e (one, i)
+      where applied[(e.one ->> 0)::int] > 0 order by e.i loop
+    run := t_uid[(d ->> 0)::int];
+    at_seq := t_seq[(d ->> 0)::int] + (d ->> 1)::int;
+    old := null;
+    if d ->> 5 is not null then
+      update documents o set until_seq = at_seq
+        where o.uid = run and o.type = d ->> 4 and o.key = d ->> 5 and o.until_seq is null returning o.* into old;
+    end if;
+    insert into documents (uid, seq, no, position_seq, position_no, hidden, id, type, key, tags, content)
+      select run, at_seq, n.no, coalesce(old.position_seq, at_seq), coalesce(old.position_no, n.no), (d ->> 2)::boolean, d ->> 3, d ->> 4,
+          d ->> 5, array(select json_array_elements_text(d -> 6)), d ->> 7
+        from (select coalesce(max(o.no), 0) + 1 as no from documents o where o.uid = run and o.seq = at_seq) n;
+  end loop;
+  if t_answers is not null then
+    -- The last word about a message counts.
+    update messages m set reply_seq = coalesce(t_seq[a.turn] + a.entry, 0)
+      from (select distinct on (a.turn, a.no) a.turn, a.no, a.entry
+        from (select (e.one ->> 0)::int as turn, (e.one ->> 1)::int as no, (e.one ->> 2)::int as entry, e.i
+          from json_array_elements(t_answers::json) with ordinality e (one, i)) a
+        where applied[a.turn] > 0 order by a.turn, a.no, a.i desc) a
+      where m.uid = t_uid[a.turn] and m.no = a.no;
+  end if;
 end $f$;

@@ -99,7 +99,8 @@ begin
 end $f$;
 
 -- A new run with a copy of the first entries of another, which is only read. Messages were taken by the other run: their
--- numbers mean nothing here. What the other has done is the other's to undo: `inherited`.
+-- numbers mean nothing here. What the other has done is the other's to undo: `inherited`. Documents come with the entries that
+-- wrote them; what only a later entry has replaced is visible again.
 create function @schema@.fork_v1(
   of_uid uuid, up_to int, f_uid uuid, f_id text, f_meta text, f_input text, o_seq int[], o_payload text, forgets int[]
 ) returns table (kind text, uid text, def text, is_same boolean)
@@ -127,6 +128,10 @@ begin
           case when j.seq = 1 then coalesce(f_input, j.payload) else coalesce(o.payload, j.payload) end
         from journal j left join unnest(o_seq, texts_v1(o_payload)) o (seq, payload) on o.seq = j.seq
         where j.uid = of_uid and j.seq <= up_to;
+    insert into documents (uid, seq, no, until_seq, position_seq, position_no, hidden, id, type, key, tags, content)
+      select f_uid, d.seq, d.no, case when d.until_seq <= up_to then d.until_seq end, d.position_seq, d.position_no, d.hidden, d.id, d.type,
+          d.key, d.tags, d.content
+        from documents d where d.uid = of_uid and d.seq <= up_to;
     kind := 'done';
     return next;
     return;
@@ -169,6 +174,7 @@ begin
     delete from journal j where j.uid = any (doomed);
     delete from messages m where m.uid = any (doomed);
     delete from states s where s.uid = any (doomed);
+    delete from documents d where d.uid = any (doomed);
     delete from waits w where w.uid = any (doomed);
     pruned := cardinality(doomed);
     next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;

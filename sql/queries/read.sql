@@ -10,12 +10,15 @@ select r.uid::text as uid, r.workspace, r.id, r.status, j.payload, j.meta
   cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j;
 
 -- name: called
--- What became of triggers. $1 uids, $2 numbers. Those that wait in the mailbox of a run that goes on are left out.
-select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate
+-- What became of triggers. $1 uids, $2 numbers. Those that wait in the mailbox of a run that goes on, or for their reply there,
+-- are left out.
+select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate,
+    j.kind, j.payload
   from unnest($1::uuid[], $2::int[]) t (uid, no)
-  left join lateral (select m.taken_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select m.taken_seq, m.reply_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select j.kind, j.payload from @schema@.journal j where j.uid = t.uid and j.seq = m.reply_seq limit 1) j on m.reply_seq > 0
   left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
-  where m.taken_seq is not null or g.goes is null;
+  where (m.taken_seq is not null and m.reply_seq is distinct from 0) or g.goes is null;
 
 -- name: delivered
 -- These feed rows have reached the listeners. $1 ids.
@@ -106,6 +109,25 @@ select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attemp
 -- Entries of $1 before $2 (null: from the last), newest first, $3 of them.
 select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
   where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int;
+
+-- name: checkpointsOldest
+-- Entries of $1 that are checkpoints, after $2 (null: from the first), oldest first, $3 of them.
+select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
+  order by j.seq limit $3::int;
+
+-- name: checkpointsNewest
+-- Entries of $1 that are checkpoints, before $2 (null: from the last), newest first, $3 of them.
+select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
+  order by j.seq desc limit $3::int;
+
+-- name: documents
+-- Those of $1, in order, with the step that wrote them.
+select d.seq, d.no, d.until_seq, d.hidden, d.id, d.type, d.key, array_to_json(d.tags)::text as tags, d.content, j.name, j.occurrence, j.attempt, @schema@.ms_v1(j.at) as at
+  from @schema@.documents d
+  cross join lateral (select j.* from @schema@.journal j where j.uid = d.uid and j.seq = d.seq limit 1) j
+  where d.uid = $1::uuid order by d.position_seq, d.position_no, d.seq, d.no;
 
 -- name: liveDefinitions
 -- What workers with a lease can execute.

@@ -4,6 +4,7 @@ import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '.
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
 import type { Definition, PgClient, Schema, Step, Wf, With } from './types.js'
@@ -29,6 +30,12 @@ export type Made =
       readonly retry: RetryPolicy
       readonly fn: (input: never, step: Step) => unknown
     })
+  | (Facts & {
+      readonly kind: 'machine'
+      readonly machine: Machine
+      /** The text of all its code: what tells one build from another. */
+      readonly source: string
+    })
 
 export type EventSchemasGiven = Readonly<Record<string, Schema>> | null
 
@@ -43,6 +50,10 @@ export interface Surroundings {
   readonly throwRecorded: ThrowRecorded
   /** What wf.transaction gives to its function: the client itself, or what the user makes of it. */
   tx(client: PgClient): unknown
+  /** Its runs are gone with their end, and what they start with them. */
+  readonly isStateless: boolean
+  /** Of a transition that says nothing of it; null: none. */
+  readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */
   readonly events: EventSchemasGiven
   /** The definition of that name that this engine has. */
@@ -55,9 +66,15 @@ export function branded<D extends Definition>(made: Made): D {
   return Object.freeze(definition) as unknown as D
 }
 
+/** Makes a class the definition itself. */
+export function brandClass(cls: object, made: Made): void {
+  Object.defineProperty(cls, BRAND, { value: made })
+}
+
 export function madeOf(value: unknown): Made | null {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null
-  return BRAND in value ? (value as { [BRAND]: Made })[BRAND] : null
+  // Its own: a class that extends a definition is not that definition.
+  return Object.hasOwn(value, BRAND) ? (value as { [BRAND]: Made })[BRAND] : null
 }
 
 const REF = Symbol.for('perdure.ref')
@@ -113,7 +130,11 @@ function notAFunction(where: string, kind: string): PerdureError {
   })
 }
 
-function readFacts(name: string, where: string, given: Readonly<Record<string, unknown>>): Facts {
+export function readFacts(
+  name: string,
+  where: string,
+  given: Readonly<Record<string, unknown>>,
+): Facts {
   const { version = '1', description, input, signals = {}, state, timeout } = given
   if (state !== undefined && !isSchema(state)) throw notASchema('state', where, state)
   if (typeof version !== 'string' || !/^[\w.+-]{1,64}$/.test(version)) {
@@ -140,7 +161,7 @@ function readFacts(name: string, where: string, given: Readonly<Record<string, u
   }
 }
 
-function notASchema(option: string, where: string, value: unknown): PerdureError {
+export function notASchema(option: string, where: string, value: unknown): PerdureError {
   return optionInvalid(
     option,
     where,
@@ -161,6 +182,8 @@ export function refuseOptionsAsInput(
   input: unknown,
   { where, before, options }: { where: string; before: string; options: readonly string[] },
 ): void {
+  // The code of a machine reads its input wherever it likes.
+  if (made.kind === 'machine') return
   const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
   if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return
   const keys = Object.keys(input)

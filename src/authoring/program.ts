@@ -3,8 +3,16 @@
 import type { Program } from '../model/program.js'
 import type { Made, Surroundings } from './definition.js'
 import { workflowProgram } from './function/workflow.js'
+import { machineProgram } from './machine/program.js'
 import { taskProgram } from './task/task.js'
 
 export function programOf(made: Made, around: Surroundings): Program {
-  return made.kind === 'task' ? taskProgram(made, around) : workflowProgram(made, around)
+  switch (made.kind) {
+    case 'task':
+      return taskProgram(made, around)
+    case 'machine':
+      return machineProgram(made, around)
+    case 'workflow':
+      return workflowProgram(made, around)
+  }
 }

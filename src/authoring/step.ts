@@ -35,7 +35,7 @@ export function stepOf(attempt: Attempt, name: string, around: Around, log: Log)
 }
 
 /** Most steps look at nothing of this: what costs something is made when it is asked for. */
-class StepOf implements Step {
+export class StepOf implements Step {
   readonly #around: Around
   readonly #attempt: Attempt
   readonly #name: string

@@ -2,6 +2,7 @@
 // the engine and its handles read the types from there.
 
 import type { Duration } from '../model/time.js'
+import type { Documents } from './document-types.js'
 
 // ── time, schemas ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -33,6 +34,9 @@ export type ErrorClass = abstract new (...args: never[]) => Error
 export type Dict<T = unknown> = Record<string, T>
 /** An object of which nothing is known. */
 export type Nothing = Record<never, never>
+/** As what JSON.parse gives: nobody has declared it, and whoever reads it says what it is. */
+export type Loose = ReturnType<JSON['parse']>
+export type AnyClass<T = object> = abstract new (...args: never[]) => T
 
 // ── definitions ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,12 +51,15 @@ export interface Types {
   sends: Dict
   signals: Dict
   state: unknown
+  /** What engine.send takes. */
+  event: AnyEvent
 }
+export type AnyEvent = { type: string; [field: string]: Loose }
 
 export interface Definition<N extends string = string, T extends Types = Types> {
   readonly name: N
   readonly version: string
-  readonly kind: 'workflow' | 'task'
+  readonly kind: 'workflow' | 'task' | 'machine'
   /** Never there at run time. */
   readonly '~types': T
 }
@@ -91,9 +98,10 @@ type NameOf<W> = W extends readonly (infer D)[]
     ? N
     : string & {}
   : never
-/** What names a definition: itself, or its name. Known names only, if all names are known; else any text. */
-export type Target<W> = Definition | ([NameOf<W>] extends [never] ? string : NameOf<W>)
-export type TypesOf<D, W = Tasks> = D extends Definition<string, infer T> ? T : Named<W, D>
+/** What names a definition: itself, the class, its name. Known names only, if all names are known; else any text. */
+export type Target<W> = Definition | AnyClass | ([NameOf<W>] extends [never] ? string : NameOf<W>)
+export type TypesOf<D, W = Tasks> =
+  D extends Definition<string, infer T> ? T : D extends AnyClass ? ClassTypes<D> : Named<W, D>
 type Find<X, D> =
   X extends Definition<infer N, infer T>
     ? string extends N
@@ -107,6 +115,27 @@ type Named<W, D> = W extends readonly (infer X)[]
     ? Types
     : Find<X, D>
   : Types
+
+/** A class under @Workflow. Static `input`, `state`, `output` schemas type it; payloads come from its methods. */
+type ClassTypes<C> = With<{
+  input: C extends { input: infer S } ? InOf<S> : unknown
+  parsed: C extends { input: infer S } ? OutOf<S> : unknown
+  output: C extends { output: infer S } ? OutOf<S> : unknown
+  state: C extends { state: infer S } ? OutOf<S> : unknown
+  sends: C extends AnyClass<infer M> ? Payloads<M> : Dict
+  signals: C extends AnyClass<infer M> ? Payloads<M> : Dict
+}>
+type Payloads<M> = { [K in keyof M as Takes<M[K]> extends never ? never : K]: Takes<M[K]>[0] }
+/** In a tuple, so that a payload may be anything; never: it takes none, because it is given (state, ctx). */
+type Takes<M> = M extends (state: never, payload: infer P, ...rest: never[]) => unknown
+  ? IsLoose<P> extends true
+    ? [P]
+    : [P] extends [InTransition]
+      ? never
+      : [P]
+  : never
+type IsLoose<T> = 0 extends 1 & T ? true : false
+
 export type InputOf<D> = TypesOf<D>['input']
 export type OutputOf<D> = TypesOf<D>['output']
 
@@ -133,6 +162,7 @@ export type DefinitionOptions = Opt<{ version: string; description: string; time
 
 export type FnTypes<I, R, O, S, St = unknown> = {
   state: St
+  event: AnyEvent
   input: R
   parsed: I
   output: O
@@ -163,6 +193,13 @@ export interface Step {
   readonly signal: AbortSignal
   readonly run: RunRef
   readonly log: Log
+}
+
+/** The step that a transition of a machine is: what tells its context from a payload. */
+export interface InTransition extends Step {
+  readonly place: string
+  /** A result before the end. */
+  setOutput(output: unknown): void
 }
 
 /** `undo` runs when the run, or the scope around the step, fails, is cancelled or times out; newest first. */
@@ -221,6 +258,8 @@ export interface Wf<T extends Types = Types> {
   readonly run: RunRef
   /** Silent while the run is replayed. */
   readonly log: Log
+  /** What the run shows to people. Each call is a step of its own, and recorded. */
+  readonly documents: Documents
   /** Aborts when the run is cancelled or times out. Inside a step use step.signal. */
   readonly signal: AbortSignal
   /** A function runs here and now; a task, workflow or name becomes a run of its own. Recorded once. */

@@ -1,6 +1,7 @@
 // All that can be done from outside. A client is confined to a workspace, or the engine's own.
 
 import { optionInvalid } from '../model/errors.js'
+import { checkpoints } from './checkpoints.js'
 import {
   addressOf,
   beforeRead,
@@ -12,6 +13,8 @@ import {
   transactionOf,
   workspaceOf,
 } from './core.js'
+import { describe } from './describe.js'
+import { documentName, shownDocuments } from './documents.js'
 import { listen } from './events.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
@@ -55,7 +58,8 @@ export function makeClient(core: Core, confined: string | null): Client {
       const workspace = spaceOf(prepared.request, 'run')
       if (readStateless(options)) return core.stateless.run(prepared.request, prepared.message)
       const { id } = await startPrepared(core, prepared)
-      return outcomeOf(await settled(core, { workspace, id }))
+      const end = await settled(core, { workspace, id })
+      return outcomeOf(end, await shownDocuments(core.kernel.read, end.uid))
     },
     handle: (target: unknown, id: string) =>
       makeHandle(core, {
@@ -72,8 +76,19 @@ export function makeClient(core: Core, confined: string | null): Client {
       const view = await core.kernel.read.get(to.workspace, to.id)
       return view === null ? null : infoOf(core, view)
     },
+    describe: (target: unknown) => {
+      beforeRead(core)
+      return describe(core, target)
+    },
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),
+    checkpoints: (id: unknown, page?: unknown) => checkpoints(core, confined, id, page),
+    documents: async (id: unknown, type?: unknown) => {
+      beforeRead(core)
+      const name = documentName(type)
+      const { uid } = await viewOf(core, own, id)
+      return shownDocuments(core.kernel.read, uid, name)
+    },
     explain: async (id: unknown) => {
       beforeRead(core)
       return explainRun(core, await viewOf(core, own, id))

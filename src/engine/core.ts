@@ -37,6 +37,8 @@ export interface Core {
   readonly events: EventSchemasGiven
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
+  /** Runs that events were sent to, and what they are of: `workspace id`. */
+  readonly sentTo: Map<string, string>
   isClosed(): boolean
 }
 

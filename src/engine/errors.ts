@@ -1,6 +1,6 @@
 // What the engine says when a call is wrong or a run has not ended well: each wording once.
 
-import { PerdureError, shown } from '../model/errors.js'
+import { didYouMean, PerdureError, shown } from '../model/errors.js'
 
 export { endedBadly } from '../model/errors.js'
 
@@ -47,3 +47,28 @@ export const peerMissing = (name: string, needed: string, cause: unknown): Perdu
       cause,
     },
   )
+
+export const transitionUnavailable = (
+  of: {
+    readonly id: string
+    readonly name: string
+    readonly place: string
+    readonly isGuarded: boolean
+  },
+  available: readonly string[],
+): PerdureError => {
+  const { id, name, place, isGuarded } = of
+  const why = isGuarded ? 'its guard says no' : 'it does not leave that place'
+  const near = didYouMean(name, available)
+  const list =
+    available.length > 0 ? `it can take: ${available.join(', ')}` : 'it can take nothing now'
+  return new PerdureError(
+    'TRANSITION_UNAVAILABLE',
+    `Run ${id} is at "${place}" and cannot take '${name}': ${why}.`,
+    {
+      hint: near && !isGuarded ? `did you mean '${near}'? ${list}` : list,
+      runId: id,
+      details: { place, available },
+    },
+  )
+}

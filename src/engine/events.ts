@@ -1,5 +1,6 @@
 // engine.on: facts that were committed, in the words of the public surface.
 
+import type { Left } from '../authoring/machine/scene.js'
 import type { KernelEvent } from '../kernel/api.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
@@ -13,6 +14,8 @@ type Name = keyof EngineEvents
 
 const NAMES = [
   'workflow.created',
+  'workflow.transition',
+  'workflow.timeout.triggered',
   'run.completed',
   'run.failed',
   'run.cancelled',
@@ -58,13 +61,43 @@ export function listen(
   const call = listener as (event: object) => unknown
   return core.kernel.on(async (kernelEvent) => {
     if (workspace !== null && kernelEvent.run.workspace !== workspace) return
-    if (nameOf(kernelEvent) !== name) return
-    try {
-      await call(told(kernelEvent))
-    } catch (error) {
-      core.log.error(`a listener of ${name} threw`, { error, runId: kernelEvent.run.id })
+    for (const fact of factsOf(kernelEvent, name)) {
+      try {
+        await call(fact)
+      } catch (error) {
+        core.log.error(`a listener of ${name} threw`, { error, runId: kernelEvent.run.id })
+      }
     }
   })
+}
+
+/** One entry of a machine may tell of several transitions. */
+function factsOf(event: KernelEvent, name: Name): readonly object[] {
+  if (event.kind === 'entry' && name === 'workflow.transition') return transitionsIn(event)
+  if (event.kind === 'entry' && name === 'workflow.timeout.triggered') return timeoutsIn(event)
+  return nameOf(event) === name ? [told(event)] : []
+}
+
+type EntryEvent = Extract<KernelEvent, { kind: 'entry' }>
+
+function transitionsIn(event: EntryEvent): readonly object[] {
+  const { kind, meta, payload } = event.entry
+  if (kind !== 'step.completed' || meta?.checkpoint === undefined || payload === null) return []
+  const left = decode(payload) as Pick<Left, 'moves' | 'payload'>
+  const fact = told(event) as { readonly id: string }
+  return left.moves.map((move, i) => ({
+    ...fact,
+    id: `${fact.id}/${i}`,
+    ...move,
+    payload: left.payload,
+  }))
+}
+
+/** A machine has been at a place for as long as it may. */
+function timeoutsIn(event: EntryEvent): readonly object[] {
+  const { kind, meta } = event.entry
+  if (kind !== 'wait.withdrawn' || meta?.place === undefined) return []
+  return [{ ...told(event), state: meta.place }]
 }
 
 function nameOf(event: KernelEvent): string {

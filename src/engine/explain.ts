@@ -4,7 +4,7 @@ import type { RunView } from '../kernel/store.js'
 import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import type { Entry, Status } from '../model/run.js'
-import { openEntries, undoPlan } from './facts.js'
+import { isForPeople, openEntries, undoPlan } from './facts.js'
 import { differenceText, endError, hasCode } from './info.js'
 import type { Explanation, WaitReason } from './types.js'
 
@@ -180,15 +180,33 @@ const resuming = ({ id }: RunView): Next[number] => ({
 })
 
 function forSignal(seen: Seen): readonly [string, Next] {
-  const names = [
-    ...new Set(openEntries(seen.entries, 'wait.opened').flatMap(({ meta }) => meta?.names ?? [])),
-  ]
+  const waits = openEntries(seen.entries, 'wait.opened')
+  const names = [...new Set(waits.flatMap(({ meta }) => meta?.names ?? []))]
+  const place = waits[0]?.meta?.place
+  if (place !== undefined) return atPlace(seen, place, names.filter(isForPeople))
   const first = names[0]
   if (first === undefined) return ['it waits for a signal', []]
   const listed = names.map((name) => `"${name}"`).join(' or ')
   const command = `engine.signal(${quoted(seen.view.id)}, ${quoted(first)}, { … })`
   const expires = seen.view.dueAt === null ? '' : ` (expires${at(seen.view.dueAt)})`
   return [`it waits for signal ${listed}${expires}`, [{ text: 'send it', command }]]
+}
+
+/** A machine: where it is, what may come there, and what went wrong on the way. */
+function atPlace({ view }: Seen, place: string, names: readonly string[]): readonly [string, Next] {
+  const { id, dueAt, error } = view
+  const expires = dueAt === null ? '' : ` (expires${at(dueAt)})`
+  const failed = error === null ? '' : `, because of this: ${errorRecord(error).message}`
+  const listed = names.map((name) => `'${name}'`).join(' or ')
+  const waits = names.length > 0 ? ` and waits for ${listed}` : ''
+  const [first] = names
+  const trigger = `engine.trigger(${quoted(id)}, ${quoted(first ?? '')}, { … })`
+  const next = first === undefined ? [] : [{ text: 'send it', command: trigger }]
+  const retry = { text: 'try again what has failed', command: `engine.retry(${quoted(id)})` }
+  return [
+    `it is at "${place}"${waits}${expires}${failed}`,
+    error === null ? next : [...next, retry],
+  ]
 }
 
 function forEvent(seen: Seen): readonly [string, Next] {

@@ -26,16 +26,24 @@ export function openEntries(entries: readonly Entry[], kind: Entry['kind']): rea
 export function offers(entries: readonly Entry[], made: Made | undefined): readonly Offer[] {
   const waits = openEntries(entries, 'wait.opened')
   const names = new Set(waits.toReversed().flatMap(({ meta }) => meta?.names ?? []))
-  const signals = made?.kind === 'workflow' ? made.signals : {}
-  return [...names].map((name) => ({
-    kind: 'signal',
+  const signals = made?.signals ?? {}
+  return [...names].filter(isForPeople).map((name) => ({
+    kind: kindOf(made),
     name,
     schema: jsonSchemaOf(signals[name]),
   }))
 }
 
+/** What a machine hears from its own engine is in parentheses. */
+export const isForPeople = (name: string): boolean => !/^\(.*\)$/.test(name)
+
+function kindOf(made: Made | undefined): Offer['kind'] {
+  if (made?.kind !== 'machine') return 'signal'
+  return made.machine.takesEvents ? 'event' : 'transition'
+}
+
 /** Where the library of the schema gives one. */
-function jsonSchemaOf(schema: unknown): object | null {
+export function jsonSchemaOf(schema: unknown): object | null {
   const standard = (schema as { '~standard'?: { jsonSchema?: { input?: unknown } } } | undefined)?.[
     '~standard'
   ]

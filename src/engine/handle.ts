@@ -14,6 +14,7 @@ import { endError } from './info.js'
 import { sendSignal, sendTrigger } from './messages.js'
 import { optionsObject } from './paged.js'
 import { infoOf, viewOf } from './read.js'
+import { retryRun } from './retry.js'
 import type { RunHandle } from './types.js'
 
 const NO_REASON = 'cancelled from outside'
@@ -71,7 +72,7 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
     retry: async () => {
       beforeWrite(core, 'retry')
       await check()
-      await core.kernel.retry(to, null)
+      await retryRun(core, to, null)
     },
     events: (options?: unknown) => follow(core, () => ownView(core, of), options),
     pause: async () => {

@@ -1,6 +1,9 @@
 // From rows to what people read. Pure: the caller brings the time and the definitions.
 
 import type { Made } from '../authoring/definition.js'
+import type { StoredDocument } from '../authoring/documents.js'
+import type { Left } from '../authoring/machine/scene.js'
+import { beginning } from '../authoring/machine/snapshot.js'
 import type { RunView, Settled } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { errorRecord } from '../model/error-record.js'
@@ -29,6 +32,7 @@ export interface Known {
 export function runInfo(view: RunView, known: Known): RunInfo {
   const made = known.definitions.get(view.definition)
   const error = errorOf(view)
+  const begun = made?.kind === 'machine' ? beginning(made.machine, decode(view.input)) : null
   return {
     id: view.id,
     workflow: view.definition,
@@ -38,7 +42,8 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     // What only a name is known of was asked for by a parent, and is then a task more often than not.
     kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
     input: decode(view.input),
-    state: view.state === null ? undefined : decode(view.state),
+    state: view.state === null ? begun?.state : decode(view.state),
+    place: view.place ?? begun?.place ?? null,
     hasError: error !== null,
     error,
     tags: { ...view.tags },
@@ -90,7 +95,8 @@ function outputOf(payload: Stored | null): unknown {
 
 function errorOf(view: RunView): StoredError | null {
   const { status } = view
-  return isFinal(status) && status !== 'completed' ? endErrorOf(view, status) : null
+  if (isFinal(status)) return status === 'completed' ? null : endErrorOf(view, status)
+  return view.error === null ? null : errorRecord(view.error)
 }
 
 function endErrorOf({ end }: RunView, status: FinalStatus): StoredError {
@@ -116,11 +122,11 @@ export function endError(
   return recorded ?? { name: 'Error', message: reason ?? 'the run failed' }
 }
 
-export function outcomeOf(settled: Settled): Outcome {
+export function outcomeOf(settled: Settled, documents: readonly StoredDocument[]): Outcome {
   const { id, status, payload, reason } = settled
   return status === 'completed'
-    ? { id, status, output: outputOf(payload) }
-    : { id, status, error: endError(status, payload, reason) }
+    ? { id, status, output: outputOf(payload), documents }
+    : { id, status, error: endError(status, payload, reason), documents }
 }
 
 type Difference = NonNullable<NonNullable<Entry['meta']>['difference']>
@@ -147,6 +153,15 @@ export function journalEntry(entry: Entry): JournalEntry {
   }
 }
 
+/** What people want to know of a transition; the rest is for the next one. */
+function transitionOf({ place, state, moves, payload }: Left): object {
+  return {
+    output: { place, state },
+    transitions: moves,
+    ...(payload !== undefined && { input: payload }),
+  }
+}
+
 function payloadOf({ kind, payload, meta }: Entry): object {
   if (kind === 'run.cancelled')
     return { error: endError('cancelled', payload, meta?.reason ?? null) }
@@ -156,6 +171,7 @@ function payloadOf({ kind, payload, meta }: Entry): object {
   }
   if (payload === null) return {}
   if (GIVES_INPUT.includes(kind)) return { input: decode(payload) }
+  if (meta?.checkpoint !== undefined) return transitionOf(decode(payload) as Left)
   const childFailed = kind === 'child.ended' && (meta?.status ?? 'completed') !== 'completed'
   if (GIVES_ERROR.includes(kind) || childFailed) return { error: errorRecord(payload) }
   return { output: decode(payload) }

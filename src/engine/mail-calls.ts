@@ -1,10 +1,11 @@
-// The calls that send something to runs: signal, trigger, emit.
+// The calls that send something to runs: signal, trigger, send, emit.
 
-import { addressOf, beforeWrite, type Core, transactionOf } from './core.js'
+import { addressOf, beforeWrite, type Core, found, transactionOf } from './core.js'
 import { emitEvent, sendSignal, sendTrigger } from './messages.js'
 import type { Spaced } from './operate.js'
 import { optionsObject } from './paged.js'
 import { infoOf } from './read.js'
+import { sendEvent } from './send.js'
 
 /** `spaceOf`: the workspace that options name, if the client may go there. */
 export function mailCalls(core: Core, spaceOf: (options: Spaced, call: string) => string) {
@@ -22,6 +23,12 @@ export function mailCalls(core: Core, spaceOf: (options: Spaced, call: string) =
       const to = addressOf(spaceOf(given, 'trigger'), id)
       const call = { to, target: null, name, payload, id: given.id, patience: given.within }
       return infoOf(core, await sendTrigger(core, call))
+    },
+    send: async (target: unknown, id: unknown, event: unknown, options?: unknown) => {
+      const given = optionsObject(options, 'engine.send', ['id', 'workspace'])
+      beforeWrite(core, 'send')
+      const to = addressOf(spaceOf(given, 'send'), id)
+      return sendEvent(core, { to, target: found(core, 'send', target), event, id: given.id })
     },
     emit: async (name: unknown, payload?: unknown, options?: unknown) => {
       const given = optionsObject(options, 'engine.emit', ['id', 'workspace', 'transaction'])

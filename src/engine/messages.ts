@@ -5,12 +5,13 @@ import type { Made } from '../authoring/definition.js'
 import { emitted, eventNameOf } from '../authoring/function/events.js'
 import { checksSomething, parse } from '../authoring/schema.js'
 import type { Address } from '../kernel/api.js'
-import type { Client, RunView } from '../kernel/store.js'
-import { encode } from '../model/codec.js'
+import type { Client, Reply, RunView } from '../kernel/store.js'
+import { decode, encode } from '../model/codec.js'
 import { didYouMean, notAvailable, runFinished, runNotFound } from '../model/errors.js'
 import type { Stored } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
+import { transitionUnavailable } from './errors.js'
 import { infoOf } from './read.js'
 
 export interface Mail {
@@ -48,20 +49,27 @@ export async function sendTrigger(
   const id = messageIdOf(mail.id)
   const withinMs = mail.patience === undefined ? 0 : durationMs(mail.patience as Duration)
   const made = await definitionFor(core, mail, name)
-  if (made) warnIfUndeclared(core, made, name, to)
+  // A machine refuses what it does not know, with what it can take.
+  if (made && made.kind !== 'machine') warnIfUndeclared(core, made, name, to)
   const payload = await storedPayload(core, made, name, mail.payload)
-  const fate = await core.kernel.trigger(to, { name, payload, id, withinMs })
+  const { fate, reply } = await core.kernel.trigger(to, { name, payload, id, withinMs })
   const view = await core.kernel.read.get(to.workspace, to.id)
   if (!view) throw runNotFound(to.id)
   if (fate === 'finished') throw runFinished(to.id, view.status)
-  if (fate === 'taken') return view
-  const standing = await infoOf(core, view)
-  const available = 'available' in standing ? standing.available : []
-  throw notAvailable(
-    to.id,
-    name,
-    available.map((offer) => offer.name),
-  )
+  if (fate === 'taken' && !isRefusal(reply)) return view
+  const info = await infoOf(core, view)
+  const offers = 'available' in info ? info.available.map((offer) => offer.name) : []
+  const { place } = info
+  throw place === null
+    ? notAvailable(to.id, name, offers)
+    : transitionUnavailable({ id: to.id, name, place, isGuarded: fate === 'taken' }, offers)
+}
+
+/** A machine has looked at it, and its guard or its rules said no. */
+function isRefusal(reply: Reply | null): boolean {
+  if (reply?.kind !== 'step.completed' || reply.payload === null) return false
+  const left = decode(reply.payload) as { readonly isMoved?: unknown } | null
+  return left?.isMoved === false
 }
 
 interface Emission extends Pick<Mail, 'name' | 'payload' | 'id' | 'within'> {

@@ -1,12 +1,14 @@
 // What people do to a run that is there: cancel, retry, pause, resume, fork.
 
 import type { Address, ForkOrder } from '../kernel/api.js'
-import { encode } from '../model/codec.js'
+import { decode, encode } from '../model/codec.js'
 import { optionInvalid } from '../model/errors.js'
+import type { Entry } from '../model/run.js'
 import { addressOf, beforeWrite, type Core, found, messageIdOf, readFlag, runIdOf } from './core.js'
 import { makeHandle, reasonOf } from './handle.js'
 import { optionsObject } from './paged.js'
 import { viewOf } from './read.js'
+import { retryRun } from './retry.js'
 import { storedInput } from './start.js'
 
 export type Spaced = { readonly workspace?: unknown }
@@ -29,7 +31,7 @@ export function operatingCalls(
       beforeWrite(core, 'retry')
       const given = optionsObject(options, 'engine.retry', ['expectedAttempt', 'workspace'])
       const to = addressOf(spaceOf(given, 'retry'), id)
-      await core.kernel.retry(to, readAttempt(given.expectedAttempt))
+      await retryRun(core, to, readAttempt(given.expectedAttempt))
     },
     pause: async (id: unknown) => {
       beforeWrite(core, 'pause')
@@ -43,13 +45,18 @@ export function operatingCalls(
       beforeWrite(core, 'fork')
       const given = optionsObject(options, 'engine.fork', [
         'from',
+        'version',
+        'state',
         'input',
         'outputs',
         'id',
         'workspace',
       ])
       const to = addressOf(spaceOf(given, 'fork'), id)
-      const order = await forkOrder(core, to, given)
+      const order = {
+        ...(await forkOrder(core, to, given)),
+        ...(await fromCheckpoint(core, to, given)),
+      }
       const forked = await core.kernel.operations.fork(to, order)
       const target = found(core, 'fork', forked.definition)
       return makeHandle(core, { workspace: to.workspace, id: forked.id, target, isKnown: true })
@@ -79,6 +86,42 @@ async function forkOrder(
     input: named === null ? null : await storedInput(core, found(core, 'fork', named), input),
     outputs: Object.fromEntries(stored),
     id: id === undefined ? null : runIdOf(id),
+  }
+}
+
+/** Behind a checkpoint of a machine, with another state if one is given. */
+async function fromCheckpoint(
+  core: Core,
+  to: Address,
+  { version, state, from }: Readonly<Record<string, unknown>>,
+): Promise<Pick<ForkOrder, 'replaces'> & { readonly from?: number }> {
+  const where = 'engine.fork'
+  if (version === undefined) {
+    if (state === undefined) return {}
+    throw optionInvalid('state', where, state, 'given together with the "version" of a checkpoint')
+  }
+  if (from !== undefined) throw optionInvalid('version', where, version, 'given without "from"')
+  const entry = await checkpointOf(core, to, version)
+  if (!entry)
+    throw optionInvalid('version', where, version, 'the version of a checkpoint of the run')
+  if (state === undefined) return { from: entry.seq }
+  const left = decode(entry.payload ?? 'null') as object
+  const payload = encode(
+    { ...left, state, next: undefined },
+    'the state of a fork',
+    core.valueBytesMax,
+  )
+  return { from: entry.seq, replaces: { seq: entry.seq, payload } }
+}
+
+async function checkpointOf(core: Core, to: Address, version: unknown): Promise<Entry | null> {
+  const { uid } = await viewOf(core, to.workspace, to.id)
+  for (let after: number | null = null; ; ) {
+    const page = { after, limit: 500, newestFirst: true }
+    const entries: readonly Entry[] = await core.kernel.read.checkpoints(uid, page)
+    const found = entries.find(({ meta }) => meta?.checkpoint === version)
+    if (found || entries.length < 500) return found ?? null
+    after = entries.at(-1)?.seq ?? null
   }
 }
 

@@ -18,6 +18,7 @@ import {
   LEASE_MS,
   RETENTION_MIN_MS,
   RETENTION_MS,
+  TRANSITION_TIMEOUT_MS,
   VALUE_BYTES_MAX,
 } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
@@ -68,6 +69,8 @@ export interface Settings {
   readonly leaseMs: number
   readonly build: string
   readonly valueBytesMax: number
+  /** Of transitions that say nothing of it; null: none. */
+  readonly transitionTimeoutMs: number | null
   /** null: for ever. */
   readonly retentionMs: number | null
   readonly production: boolean
@@ -93,6 +96,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     ...readWorker(given.worker),
     build: readBuild(given.build, definitions, env),
     valueBytesMax: readBytes(given.maxValueBytes),
+    transitionTimeoutMs: readTransitionTimeout(env.DEFAULT_TRANSITION_TIMEOUT),
     retentionMs: readRetention(given.retention),
     production: env.NODE_ENV === 'production',
     allowEmbeddedInProduction: readFlag(given, 'allowEmbeddedInProduction'),
@@ -158,12 +162,19 @@ function notADefinition(index: number, value: unknown) {
   if (name !== null) {
     return definitionInvalid(
       `workflows[${index}] is ref("${name}"), which has no code.`,
-      'give what workflow() and task() return; a ref is for calling what another process has',
+      'give what workflow(), task() and machine() return; a ref is for calling what another process has',
+    )
+  }
+  if (isClass(value)) {
+    const { name } = value as { readonly name: string }
+    return definitionInvalid(
+      `workflows[${index}] is no definition: class ${name || '(anonymous)'} has no @Workflow.`,
+      "write @Workflow({ name: '…' }) above the class",
     )
   }
   return definitionInvalid(
-    `workflows[${index}] is no definition: ${isClass(value) ? 'a class' : shown(value)}.`,
-    'give what workflow() and task() return',
+    `workflows[${index}] is no definition: ${shown(value)}.`,
+    'give what workflow(), task() and machine() return, or a class under @Workflow',
   )
 }
 
@@ -230,9 +241,21 @@ function readBuild(
   const hash = createHash('sha256')
   for (const name of [...definitions.keys()].sort()) {
     const made = definitions.get(name)
-    hash.update(`${name}@${made?.version} ${Function.prototype.toString.call(made?.fn)}\n`)
+    if (made) hash.update(`${name}@${made.version} ${codeOf(made)}\n`)
   }
   return hash.digest('hex').slice(0, 16)
+}
+
+function codeOf(made: Made): string {
+  return made.kind === 'machine' ? made.source : Function.prototype.toString.call(made.fn)
+}
+
+/** In milliseconds, as it is written in the environment; 0: none. */
+function readTransitionTimeout(text: string | undefined): number | null {
+  if (text === undefined || text === '') return TRANSITION_TIMEOUT_MS
+  if (/^\d{1,12}$/.test(text)) return Number(text) === 0 ? null : Number(text)
+  const expected = 'milliseconds, or 0 for none'
+  throw optionInvalid('DEFAULT_TRANSITION_TIMEOUT', 'the environment', text, expected)
 }
 
 function readBytes(bytes: unknown): number {

@@ -1,7 +1,7 @@
 // get, list, history, explain: what is stored, and what follows from it at the moment of reading.
 
 import { instantMs } from '../authoring/function/context.js'
-import type { RunFilter, RunView } from '../kernel/store.js'
+import type { RunFilter, RunReader, RunView } from '../kernel/store.js'
 import { optionInvalid, runNotFound } from '../model/errors.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { ENTRIES_MAX } from '../model/limits.js'
@@ -172,10 +172,33 @@ export function history(
   id: unknown,
   options: unknown,
 ): Paged<JournalEntry> {
+  return entryPages(
+    core,
+    { workspace, id, options, call: 'engine.history' },
+    (uid, page) => core.kernel.read.history(uid, page),
+    async () => journalEntry,
+  )
+}
+
+type EntryPage = Parameters<RunReader['history']>[1]
+
+/** Entries of a run in pages, each as `itemOf` tells it. */
+export function entryPages<E>(
+  core: Core,
+  of: {
+    readonly workspace: string | null
+    readonly id: unknown
+    readonly options: unknown
+    readonly call: string
+  },
+  load: (uid: Uid, page: EntryPage) => Promise<readonly Entry[]>,
+  itemOf: (uid: Uid) => Promise<(entry: Entry) => E>,
+): Paged<E> {
   beforeRead(core)
-  const given = optionsObject(options, 'engine.history', PAGE_OPTIONS)
+  const { call, id, workspace } = of
+  const given = optionsObject(of.options, call, PAGE_OPTIONS)
   const usual = { limit: 100, order: 'oldest', cursor: /^\d{1,9}$/ } as const
-  const { limit, after, newestFirst } = readPage(given, 'engine.history', usual)
+  const { limit, after, newestFirst } = readPage(given, call, usual)
   let uid: Uid | null = null
   /** Deleted between two pages: rather an error than half a history. */
   const stillThere = async (): Promise<void> => {
@@ -186,9 +209,9 @@ export function history(
     beforeRead(core)
     uid ??= (await viewOf(core, workspace ?? DEFAULT_WORKSPACE, id)).uid
     const page = { after: cursor === null ? null : Number(cursor), limit: limit + 1, newestFirst }
-    const entries = await core.kernel.read.history(uid, page)
+    const entries = await load(uid, page)
     if (cursor !== null && entries.length === 0) await stillThere()
-    return pageOf(entries, limit, journalEntry, (entry) => String(entry.seq))
+    return pageOf(entries, limit, await itemOf(uid), (entry) => String(entry.seq))
   })
 }
 

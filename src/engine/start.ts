@@ -1,6 +1,7 @@
 // start: from what the caller gave to what the kernel stores. The input passes its schema here, once.
 
 import { type Made, refuseOptionsAsInput } from '../authoring/definition.js'
+import { checkedSnapshot } from '../authoring/machine/snapshot.js'
 import { parse } from '../authoring/schema.js'
 import type { FirstMessage, StartRequest } from '../kernel/api.js'
 import type { Client } from '../kernel/store.js'
@@ -16,7 +17,7 @@ import { optionsObject } from './paged.js'
 const OPTIONS = ['id', 'workspace', 'tags', 'delay', 'timeout', 'priority']
 /** What each call takes. */
 const TAKEN: Readonly<Record<string, readonly string[]>> = {
-  start: [...OPTIONS, 'message', 'transaction'],
+  start: [...OPTIONS, 'message', 'transaction', 'snapshot'],
   startMany: [...OPTIONS, 'message'],
   run: [...OPTIONS, 'message', 'stateless'],
 }
@@ -80,13 +81,33 @@ export interface Prepared {
 
 export async function prepareStart(core: Core, start: StartCall): Promise<Prepared> {
   const rest = readStart(start)
-  const input = storedInput(core, start.target, start.input)
+  const input = snapshotOf(core, start) ?? storedInput(core, start.target, start.input)
   const request = { ...rest, input: typeof input === 'string' ? input : await input }
   const { message } = (start.options ?? NO_OPTIONS) as Given
   return {
     request,
     message: message === undefined ? null : await firstMessage(core, start, message),
   }
+}
+
+/** An event machine that has lived elsewhere goes on from there. */
+function snapshotOf(core: Core, { target, input, options }: StartCall): Stored | null {
+  const { snapshot } = (options ?? NO_OPTIONS) as Given
+  if (snapshot === undefined) return null
+  const where = `engine.start("${target.name}")`
+  const { made } = target
+  if (made?.kind !== 'machine' || !made.machine.takesEvents) {
+    throw optionInvalid(
+      'snapshot',
+      where,
+      snapshot,
+      'given to an event machine that this engine has',
+    )
+  }
+  if (input !== undefined)
+    throw optionInvalid('snapshot', where, snapshot, 'given without an input')
+  const checked = checkedSnapshot(made.machine, snapshot)
+  return encode(checked, `the snapshot of "${target.name}"`, core.valueBytesMax)
 }
 
 /** The group commit takes plain starts; the others go alone. */
@@ -113,7 +134,7 @@ export function storedInput(core: Core, target: Found, input: unknown): Stored |
 
 /** A workflow's own timeout is that of its runs; a task's is that of one attempt, and not our business here. */
 function readTimeout(timeout: unknown, made: Made | null, where: string): number | null {
-  if (timeout === undefined) return made?.kind === 'workflow' ? made.timeoutMs : null
+  if (timeout === undefined) return made === null || made.kind === 'task' ? null : made.timeoutMs
   const ms = durationMs(timeout as Duration)
   if (ms === 0) throw optionInvalid('timeout', where, timeout, 'longer than 0')
   return ms

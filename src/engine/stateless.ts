@@ -1,6 +1,8 @@
 // A stateless run: a kernel of its own on a store in memory, gone when the run has ended. Nothing is written.
 
 import type { FirstMessage, Kernel, KernelEvent, StartRequest } from '../kernel/api.js'
+import type { RunId } from '../model/ids.js'
+import { shownDocuments } from './documents.js'
 import { notHere } from './errors.js'
 import { outcomeOf } from './info.js'
 import type { Outcome } from './types.js'
@@ -54,10 +56,13 @@ async function runOnce(
       : kernel.start(request))
     id = started.id
     const to = { workspace: request.workspace, id: started.id }
-    return outcomeOf(await kernel.result(to, waits.signal))
+    const end = await kernel.result(to, waits.signal)
+    return outcomeOf(end, await shownDocuments(kernel.read, end.uid))
   } catch (error) {
-    if (waits.signal.aborted) return { id, status: 'waiting' }
-    throw error
+    if (!waits.signal.aborted) throw error
+    const view = await kernel.read.get(request.workspace, id as RunId)
+    const documents = view ? await shownDocuments(kernel.read, view.uid) : []
+    return { id, status: 'waiting', documents }
   } finally {
     stop()
   }

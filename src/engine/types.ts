@@ -1,5 +1,7 @@
 // The public types of the engine: runs, handles, reading, events.
 
+import type { Content, Doc, StoredDocument } from '../authoring/document-types.js'
+import type { Sent } from '../authoring/machine/types.js'
 import type {
   Args,
   Definition,
@@ -35,6 +37,35 @@ export type StoredError = Readonly<{
   step?: string
   attempt?: number
 }>
+/** JSON Schemas where the library of the schema gives one, else null. */
+export type Description = Readonly<{
+  name: string
+  version: string
+  kind: Definition['kind']
+  description: string | null
+  input: object | null
+  /** What can be sent to its runs. */
+  signals: readonly Readonly<{ name: string; schema: object | null }>[]
+  /** Of a machine; the first is where its runs begin. */
+  places: readonly Readonly<{ name: string; isFinal: boolean }>[]
+  transitions: readonly DescribedTransition[]
+}>
+
+export type DescribedTransition = Readonly<{
+  name: string
+  from: string
+  /** Several, where rules decide. */
+  to: readonly string[]
+  /** At once, when somebody sends it, or `afterMs` in the place. */
+  runs: 'at once' | 'when sent' | 'late'
+  afterMs: number | null
+  isGuarded: boolean
+  schema: object | null
+  /** How often it is tried again by itself, and where it leads when it has failed for good. */
+  retries: number
+  errorPlace: string | null
+}>
+
 /** A child that has not ended. */
 export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
 
@@ -44,15 +75,22 @@ export type UndoState = Readonly<{
   state: 'planned' | 'done' | 'failed' | 'skipped'
 }>
 /** What the run can take now. */
-export type Offer = Readonly<{ kind: 'signal'; name: string; schema: object | null }>
+export type Offer = Readonly<{
+  kind: 'signal' | 'transition' | 'event'
+  name: string
+  schema: object | null
+}>
 
 export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
 
 export type RunDetails<T extends Types = Types> = Readonly<{
   kind: Definition['kind']
   input: T['parsed']
-  /** What wf.setState said last. */
+  /** What wf.setState said last; of a machine, its state. */
   state: T['state']
+  /** Where a machine is. */
+  place: string | null
+  /** Of a machine that goes on: its last attempt to leave that place has failed. */
   hasError: boolean
   error: StoredError | null
   tags: Dict<string>
@@ -83,7 +121,11 @@ export type RunStanding<T extends Types = Types> = Readonly<
   | { status: 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
 >
 
-export type Outcome<O = unknown> = Readonly<{ id: string }> &
+export type Outcome<O = unknown> = Readonly<{
+  id: string
+  /** What the run shows to people. */
+  documents: readonly StoredDocument[]
+}> &
   Readonly<
     | { status: 'completed'; output: O }
     | { status: 'failed' | 'cancelled' | 'timed_out'; error: StoredError; output?: undefined }
@@ -133,6 +175,8 @@ export type JournalEntry = Readonly<{
   input?: unknown
   output?: unknown
   error?: StoredError
+  /** Of a machine, in order; `input` is their payload. */
+  transitions?: readonly Readonly<{ from: string; to: string; event: string }>[]
   /** Steps: when the code asked for it, and when it began. `at` is when it ended. */
   askedAt?: Date
   startedAt?: Date
@@ -141,6 +185,17 @@ export type JournalEntry = Readonly<{
   /** Children: which definition and run. */
   workflow?: string
   runId?: string
+}>
+
+/** Where a machine was, and what was shown then. */
+export type Checkpoint = Readonly<{
+  /** 1 for the first transition that has succeeded. */
+  version: number
+  seq: number
+  place: string
+  state: unknown
+  documentIds: readonly string[]
+  at: Date
 }>
 
 export type Explanation = Readonly<{
@@ -164,6 +219,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   priority: number
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
+  /** Of an event machine, in the place of an input: it goes on from there. */
+  snapshot: Sent['snapshot']
 }>
 /** What a caller passes as input; nothing to a definition that declares none. */
 type Given<I> = [I] extends [InputNotDeclared | undefined] ? undefined : I
@@ -196,6 +253,10 @@ type Fact<P = Nothing> = Readonly<
 >
 export interface EngineEvents {
   'workflow.created': Fact
+  /** One for each, in order. `event`: the transition, or the type of the event. */
+  'workflow.transition': Fact<{ from: string; to: string; event: string; payload: unknown }>
+  /** A machine has been at `state` for as long as it may. */
+  'workflow.timeout.triggered': Fact<{ state: string }>
   'run.completed': Fact<{ output: unknown }>
   'run.failed': Fact<{ error: StoredError }>
   'run.cancelled': Fact<{ reason: string }>
@@ -242,6 +303,15 @@ export interface Client<W = unknown> {
     payload?: unknown,
     options?: TriggerOptions,
   ): Promise<RunInfo>
+  /** An event for an event machine, which the first one creates; resolves when it is at rest again, and that is stored. */
+  send<D extends Target<W>>(
+    target: D,
+    id: string,
+    event: TypesOf<D, W>['event'],
+    options?: MessageOptions,
+  ): Promise<
+    Sent<D extends { '~place': infer S extends string } ? S : string, TypesOf<D, W>['state']>
+  >
   /** To every run of the workspace that waits for it now. The same id again changes nothing. */
   emit<K extends EventName>(
     event: K,
@@ -261,21 +331,29 @@ export interface Client<W = unknown> {
   /**
    * A new run that goes on from a point of another, which is not touched. `from`: before the step of that name, or behind the
    * entry of that number; left out: from the beginning. `outputs` replaces recorded results, by the names of their steps.
+   * `version`: behind that checkpoint of a machine, with another `state` if one is given.
    */
   fork(
     runId: string,
     options?: Opt<{
       from: string | number
+      version: number
+      state: unknown
       input: unknown
       outputs: Dict<unknown>
       id: string
       workspace: string
     }>,
   ): Promise<RunHandle>
+  /** What a definition is made of, for people and for the tools that draw it. Throws DEFINITION_UNKNOWN. */
+  describe(target: Target<W>): Description
   /** null if there is no such run; every other call throws RUN_NOT_FOUND. */
   get(runId: string): Promise<RunInfo | null>
   list<D extends Target<W> = Definition>(filter?: Filter<D>): Paged<RunInfo<TypesOf<D, W>>>
   history(runId: string, page?: PageOptions): Paged<JournalEntry>
+  checkpoints(runId: string, page?: PageOptions): Paged<Checkpoint>
+  /** What the run shows to people, in order; hidden and replaced ones are not there. */
+  documents<D extends Doc>(runId: string, type?: D): Promise<StoredDocument<Content<D>>[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */

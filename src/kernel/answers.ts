@@ -3,7 +3,7 @@
 import { encodeError, errorRecord } from '../model/error-record.js'
 import { scopeEnded } from '../model/errors.js'
 import { type MessageId, shownName } from '../model/ids.js'
-import { Failure } from '../model/program.js'
+import { Failure, type Kept } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
 import { type Ask, type Doing, INLINE, type RecordAsk, type StepAsk, type WaitAsk } from './asks.js'
@@ -28,7 +28,7 @@ export function askEntry(ask: Ask): NewEntry {
       return {
         ...base,
         kind: 'wait.opened',
-        meta: { names: ask.names, ...limit, ...elsewhere(ask) },
+        meta: { names: ask.names, ...limit, ...elsewhere(ask), ...placed(ask) },
       }
     }
     case 'child': {
@@ -40,6 +40,8 @@ export function askEntry(ask: Ask): NewEntry {
   }
 }
 
+const placed = ({ place }: WaitAsk): EntryMeta => (place === null ? {} : { place })
+
 function elsewhere({ heard }: WaitAsk): EntryMeta {
   if (heard === null) return {}
   return 'event' in heard ? { event: heard.event } : { run: heard.run }
@@ -47,8 +49,9 @@ function elsewhere({ heard }: WaitAsk): EntryMeta {
 
 /** A fact that the body brings itself: its answer is there when it is asked for. */
 export function recordOutcome(ask: RecordAsk): Outcome {
-  const { value: payload, events } = ask.effect
-  return { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true, events }
+  const { value: payload, events, documents, shown } = ask.effect
+  const base = { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true }
+  return { ...base, events, documents, shown }
 }
 
 export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {
@@ -78,11 +81,15 @@ export function stepOutcome(
     ? { askedAgo, startedAgo }
     : { target: ask.target, askedAgo, startedAgo }
   if (end.kind === 'completed') {
-    const { value: payload, events } = end.effect
+    const { value: payload, events, documents, shown, checkpoint, child: uid } = end.effect
     const { transaction } = end
-    const meta: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
+    const undoable: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
+    const isPlain = checkpoint === undefined && uid === undefined
+    const more = { ...(checkpoint !== undefined && { checkpoint }), ...(uid && { uid }) }
+    const meta = isPlain ? undoable : { ...undoable, ...more }
     const kind = ask.undoes ? 'undo.completed' : 'step.completed'
-    return { ask, kind, attempt: number, payload, meta, final: true, transaction, events }
+    // biome-ignore format: one literal, because one is made for every step
+    return { ask, kind, attempt: number, payload, meta, final: true, transaction, events, documents, shown }
   }
   const { failure } = end
   const payload = failure.error
@@ -96,9 +103,19 @@ export function stepOutcome(
   })
   const final = decision.kind === 'giveUp'
   const retry = decision.kind === 'retry' ? { retryAt: decision.at } : {}
-  const meta: EntryMeta = { ...of, ...retry }
+  const { value: kept, documents, shown } = stays(ask, failure, number, final)
+  const meta: EntryMeta = { ...of, ...retry, ...(kept !== undefined && { kept }) }
   const kind = ask.undoes ? 'undo.failed' : 'step.failed'
-  return { ask, kind, attempt: number, payload, meta, final }
+  return { ask, kind, attempt: number, payload, meta, final, documents, shown }
+}
+
+/** Whatever goes wrong with it, the failure and what follows from it are the same. */
+function stays({ order }: StepAsk, failure: Failure, attempt: number, isLast: boolean): Kept {
+  try {
+    return order.onFailure?.(failure, { attempt, isLast }) ?? {}
+  } catch {
+    return {}
+  }
 }
 
 /** What will not be executed any more, because its scope has ended, has failed. */
@@ -130,8 +147,8 @@ export function answerAsk(ask: Ask, entry: NewEntry): void {
       return ask.answer(undefined)
     case 'wait': {
       if (entry.kind === 'wait.withdrawn') return ask.answer(null)
-      const { no = 0, id = '', message = '' } = entry.meta ?? {}
-      const meta = null
+      const { no = 0, id = '', message = '', uid, status } = entry.meta ?? {}
+      const meta = uid && status ? { uid, status } : null
       const { at } = entry
       return ask.answer({
         no,
@@ -153,7 +170,7 @@ export function answerAsk(ask: Ask, entry: NewEntry): void {
       if (ask.leaving) return ask.leaving()
       if (isSuccess(entry) || entry.kind === 'undo.completed') return ask.answer(payload)
       const question = { name: ask.name, occurrence: ask.occurrence }
-      return ask.fail(new Failure(payload, { question }))
+      return ask.fail(new Failure(payload, { question, kept: entry.meta?.kept ?? null }))
     }
   }
 }
@@ -165,4 +182,5 @@ export function triedAgain({ ask, attempt, meta }: Outcome, seq: number): void {
   ask.retryAt = meta?.retryAt ?? null
   ask.afterSeq = seq
   if (ask.kind === 'child') ask.uid = null
+  else ask.kept = meta?.kept ?? null
 }

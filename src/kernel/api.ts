@@ -8,7 +8,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
-import type { CallFate, Client, NewEvent, NewRun, RunReader, Settled, Store } from './store.js'
+import type { Called, Client, NewEvent, NewRun, RunReader, Settled, Store } from './store.js'
 
 export type { ForkOrder }
 
@@ -76,7 +76,7 @@ export interface Kernel {
    * A call: resolves when the run has decided it. Throws RUN_NOT_FOUND, RUN_FINISHED, MAILBOX_FULL; OUTCOME_UNKNOWN if it has
    * not decided half a minute after `withinMs`.
    */
-  trigger(to: Address, call: TriggerCall): Promise<CallFate>
+  trigger(to: Address, call: TriggerCall): Promise<Called>
   /** Re-opens a failed run. Throws RUN_NOT_RETRYABLE, ATTEMPT_CHANGED, RUN_NOT_FOUND. */
   retry(to: Address, expectedAttempt: number | null): Promise<void>
   /** Waits for the end. Rejects with the signal's reason when it aborts first. Throws RUN_NOT_FOUND. */

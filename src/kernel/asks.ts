@@ -1,7 +1,14 @@
 // The questions of a run that are open: asked, and not answered yet.
 
 import type { Uid } from '../model/ids.js'
-import type { ChildOrder, Effect, Failure, Heard, StepOrder } from '../model/program.js'
+import type {
+  AwaitedChild,
+  ChildOrder,
+  Effect,
+  Failure,
+  Heard,
+  StepOrder,
+} from '../model/program.js'
 import type { EntryMeta, Instant, Message, Stored } from '../model/run.js'
 import type { Scope, Scoped } from './scope.js'
 
@@ -54,6 +61,8 @@ export interface StepAsk extends AskBase {
   readonly answer: (value: Stored) => void
   /** Recorded failures. */
   attempts: number
+  /** What the last of them has left. */
+  kept: Stored | null
   retryAt: Instant | null
   manual: boolean
   /** Its scope has ended and waits for its end, which the body does not hear: it could be undone. */
@@ -76,6 +85,9 @@ export interface WaitAsk extends AskBase {
   readonly names: readonly string[]
   /** Answered by something that happens elsewhere. */
   readonly heard: Heard | null
+  readonly place: string | null
+  readonly isAnsweredLater: boolean
+  readonly children: readonly AwaitedChild[]
   readonly answer: (value: Message | null) => void
   dueAt: Instant | null
 }

@@ -10,17 +10,18 @@
 //   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
 
 import { encodeError } from '../model/error-record.js'
-import { leaseLost, stepTimedOut } from '../model/errors.js'
-import { shownName } from '../model/ids.js'
+import { leaseLost, PerdureError, stepTimedOut } from '../model/errors.js'
+import { shownName, type Uid } from '../model/ids.js'
 import {
   type Attempt,
+  type DocumentRow,
   type Effect,
   Failure,
   type Outside,
   type StepOrder,
   type Transaction,
 } from '../model/program.js'
-import type { RunFacts } from '../model/run.js'
+import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Clock, Ports } from './ports.js'
@@ -50,11 +51,13 @@ export interface AttemptOwner {
 
 export interface AttemptDeps {
   readonly clock: Clock
+  readonly now: () => Instant
   readonly fault: Ports['fault']
   /** The lease is not in doubt. */
   readonly mayStart: () => boolean
   readonly open: (limitMs: number) => Promise<StepTransaction>
   readonly outside: () => Outside
+  readonly documents: (uid: Uid) => Promise<readonly DocumentRow[]>
   /** null: the code is called as it is. */
   readonly execute: ExecuteStep | null
 }
@@ -103,7 +106,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   /** For people. */
   get shown(): string {
-    return `"${shownName(this.ask.name, this.ask.occurrence)}" of run ${this.run.id}`
+    return `"${this.step}" of run ${this.run.id}`
   }
 
   start(): void {
@@ -158,6 +161,14 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   // ── what user code sees of it (Attempt) ───────────────────────────────────────────────────────────────────
 
+  get step(): string {
+    return shownName(this.ask.name, this.ask.occurrence)
+  }
+
+  now(): Instant {
+    return this.deps.now()
+  }
+
   get idempotencyKey(): string {
     return `${this.run.uid}/${this.ask.occurrence}/${this.ask.name}`
   }
@@ -170,8 +181,23 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     return this.controller.signal
   }
 
+  get kept(): Stored | null {
+    return this.ask.kept
+  }
+
+  documents(): Promise<readonly DocumentRow[]> {
+    return this.untilAnswered(() => this.deps.documents(this.run.uid))
+  }
+
+  /** Each call has an id, so it can be made again. */
   get outside(): Outside {
-    return this.deps.outside()
+    const { start, signal, cancel, look } = this.deps.outside()
+    return {
+      start: (...args) => this.untilAnswered(() => start(...args)),
+      signal: (...args) => this.untilAnswered(() => signal(...args)),
+      cancel: (...args) => this.untilAnswered(() => cancel(...args)),
+      look: (...args) => this.untilAnswered(() => look(...args)),
+    }
   }
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
@@ -212,23 +238,32 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     }
   }
 
+  private openTransaction(limitMs: number): Promise<StepTransaction> {
+    return this.untilAnswered(async () => {
+      this.deps.fault('transaction.open')
+      const transaction = await this.deps.open(limitMs)
+      this.deps.fault('transaction.opened')
+      return transaction
+    })
+  }
+
   /** A database that is away is waited for: that is nobody's failure. */
-  private async openTransaction(limitMs: number): Promise<StepTransaction> {
+  private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        this.deps.fault('transaction.open')
-        const transaction = await this.deps.open(limitMs)
-        this.deps.fault('transaction.opened')
-        return transaction
+        return await ask()
       } catch (error) {
-        if (this.over || !(error instanceof StoreUnavailable)) throw error
+        const isAway =
+          error instanceof StoreUnavailable || PerdureError.is(error, 'DATABASE_UNAVAILABLE')
+        if (this.over || !isAway) throw error
         await new Promise<void>((resolve) => void this.deps.clock.after(OPEN_AGAIN_MS, resolve))
       }
     }
   }
 
   private timeOut(ms: number): void {
-    this.expire(stepTimedOut(shownName(this.ask.name, this.ask.occurrence), ms, this.run.id))
+    const { order } = this.ask
+    this.expire(order.timedOut?.(ms) ?? stepTimedOut(this.step, ms, this.run.id))
   }
 
   private expire(error: Error): void {

@@ -1,13 +1,13 @@
-// Calls: callers that wait to hear whether a run takes their trigger. What this process commits is told at once; for all
-// others one shared question asks the database, soon at first, then once a second.
+// Calls: callers that wait to hear whether a run takes their trigger, and what came of it. What this process commits is told at
+// once; for the runs that it does not execute one shared question asks the database, soon at first, then once a second.
 
 import type { Uid } from '../model/ids.js'
 import { Asking } from './asking.js'
 import type { Ports } from './ports.js'
-import type { Call, CallFate, Store, TurnDelta } from './store.js'
+import type { Call, Called, Store, TurnDelta } from './store.js'
 
 interface Waiter extends Call {
-  readonly resolve: (fate: CallFate | 'unknown') => void
+  readonly resolve: (called: Called | null) => void
   readonly reject: (reason: Error) => void
   readonly offTimer: () => void
 }
@@ -15,36 +15,48 @@ interface Waiter extends Call {
 export class Calls {
   private readonly store: Store
   private readonly ports: Ports
+  private readonly pollMs: number
+  private readonly isNear: (uid: Uid) => boolean
   private readonly asking: Asking
-  private readonly waiters = new Set<Waiter>()
+  private readonly waiters = new Map<Uid, Set<Waiter>>()
   private closed: Error | null = null
 
-  constructor(store: Store, ports: Ports, pollMs: number) {
+  /** `isNear`: executed in this process. */
+  constructor(store: Store, ports: Ports, pollMs: number, isNear: (uid: Uid) => boolean) {
     this.store = store
     this.ports = ports
+    this.pollMs = pollMs
+    this.isNear = isNear
     const isWanted = (): boolean => this.waiters.size > 0
     this.asking = new Asking({ ports, pollMs, isWanted, ask: () => this.ask() })
   }
 
-  /** `unknown`: nobody has decided it within that time. */
-  wait({ uid, no }: Call, ms: number): Promise<CallFate | 'unknown'> {
+  /** null: nobody has decided it within that time. */
+  wait({ uid, no }: Call, ms: number): Promise<Called | null> {
     if (this.closed) return Promise.reject(this.closed)
     return new Promise((resolve, reject) => {
-      const offTimer = this.ports.clock.after(ms, () => this.settle(waiter, 'unknown'))
+      const offTimer = this.ports.clock.after(ms, () => this.settle(waiter, null))
       const waiter: Waiter = { uid, no, resolve, reject, offTimer }
-      this.waiters.add(waiter)
-      this.asking.soon()
-      // It may have been decided while its number was on the way here.
-      this.asking.arm(0)
+      const own = this.waiters.get(uid) ?? new Set()
+      this.waiters.set(uid, own.add(waiter))
+      const near = this.isNear(uid)
+      if (!near) this.asking.soon()
+      // What is decided here is told; the question is for the case that it is taken from us, and one is armed already.
+      if (!near || !this.asking.isArmed) this.asking.arm(near ? this.pollMs : 0)
     })
   }
 
   /** This process has committed it. */
-  committed({ fence, taken, refused, next }: TurnDelta): void {
-    if (this.waiters.size === 0) return
-    for (const waiter of this.waitersOf(fence.uid)) {
-      if (taken.includes(waiter.no)) this.settle(waiter, 'taken')
-      else if (refused.includes(waiter.no)) this.settle(waiter, 'refused')
+  committed({ fence, entries, taken, refused, answers, next }: TurnDelta): void {
+    const own = this.waiters.get(fence.uid)
+    if (!own) return
+    for (const waiter of own) {
+      const { no } = waiter
+      const answer = answers.findLast((one) => one.no === no)
+      const reply = (answer?.entry && entries[answer.entry - 1]) || null
+      if (reply) this.settle(waiter, { fate: 'taken', reply })
+      else if (taken.includes(no) && !answer) this.settle(waiter, { fate: 'taken', reply })
+      else if (refused.includes(no)) this.settle(waiter, { fate: 'refused', reply })
       // It may have been taken before this caller waited, or by another process.
       else if (next.kind === 'end') this.asking.arm(0)
     }
@@ -53,28 +65,29 @@ export class Calls {
   close(reason: Error): void {
     this.closed = reason
     this.asking.close()
-    for (const waiter of this.waiters) {
-      waiter.offTimer()
-      waiter.reject(reason)
+    for (const own of this.waiters.values()) {
+      for (const waiter of own) {
+        waiter.offTimer()
+        waiter.reject(reason)
+      }
     }
     this.waiters.clear()
   }
 
-  private waitersOf(uid: Uid): readonly Waiter[] {
-    return [...this.waiters].filter((waiter) => waiter.uid === uid)
-  }
-
-  private settle(waiter: Waiter, fate: CallFate | 'unknown'): void {
+  private settle(waiter: Waiter, called: Called | null): void {
     waiter.offTimer()
-    this.waiters.delete(waiter)
-    waiter.resolve(fate)
+    const own = this.waiters.get(waiter.uid)
+    own?.delete(waiter)
+    if (own?.size === 0) this.waiters.delete(waiter.uid)
+    waiter.resolve(called)
   }
 
   private async ask(): Promise<void> {
-    const calls = [...this.waiters].map(({ uid, no }) => ({ uid, no }))
-    for (const { uid, no, fate } of await this.store.called(calls)) {
-      const decided = this.waitersOf(uid).filter((waiter) => waiter.no === no)
-      for (const waiter of decided) this.settle(waiter, fate)
+    const calls = [...this.waiters.values()].flatMap((own) => [...own])
+    for (const { uid, no, fate, reply } of await this.store.called(calls)) {
+      for (const waiter of this.waiters.get(uid) ?? []) {
+        if (waiter.no === no) this.settle(waiter, { fate, reply })
+      }
     }
   }
 }

@@ -70,6 +70,7 @@ export interface CommitterDeps {
   turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
   /** Listeners hear of these entries. */
   tell(delta: TurnDelta, run: RunName): void
+  reply(delta: TurnDelta): void
   turnRefused(delta: TurnDelta, error: StoreRefused): void
 }
 
@@ -178,6 +179,7 @@ export class Committer {
   private turnItem(taken: TurnDelta, run: RunName): Item {
     const delta = this.deps.grant(taken) as TurnDelta
     if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
+    if (this.deps.defects.has('reply-before-commit')) this.deps.reply(delta)
     return { delta, bytes: bytesOf(delta), resent: false, run, caller: null }
   }
 
@@ -310,6 +312,7 @@ function bytesOf(delta: Delta): number {
       for (const entry of delta.entries) bytes += 100 + (entry.payload?.length ?? 0)
       for (const start of delta.starts) bytes += 200 + start.run.input.length
       for (const { message } of delta.messages) bytes += 200 + (message.payload?.length ?? 0)
+      for (const { document } of delta.documents) bytes += 200 + document.content.length
       return bytes
     }
   }

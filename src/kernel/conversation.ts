@@ -9,17 +9,17 @@
 
 import { encodeError } from '../model/error-record.js'
 import { foreignAwait, scopeEnded } from '../model/errors.js'
-import { shownName } from '../model/ids.js'
+import { shownName, type Uid } from '../model/ids.js'
 import { FOREIGN_AWAIT_MAX_MS, FOREIGN_AWAIT_WARN_MS } from '../model/limits.js'
 import { Failure, type Program } from '../model/program.js'
-import type { Entry, Instant, NewEntry, RunFacts, Stored } from '../model/run.js'
+import type { Entry, Instant, NewEntry, RunFacts, Shown, Stored } from '../model/run.js'
 import type { Alarm } from './alarm.js'
 import { answerAsk } from './answers.js'
 import type { Ask } from './asks.js'
 import type { Defects } from './defects.js'
 import type { Difference } from './divergence.js'
 import type { Ports } from './ports.js'
-import type { Stopped } from './replay.js'
+import { noteChildren, type Stopped } from './replay.js'
 import { Replayer } from './replayer.js'
 import { Scope } from './scope.js'
 import { makeTurn } from './turn.js'
@@ -42,8 +42,8 @@ export interface Answerer {
   spokeWhileParked(name: string): void
   stopFromInside(reason: string): void
   newMark(id: string): void
-  /** What get().state shows from the next commit on. */
-  shows(state: Stored): void
+  /** What people see from the next commit on. */
+  shows(shown: Shown): void
   /** Asked before, according to the history. */
   recalled(asks: readonly Ask[]): void
   /** What these scopes have left open is not wanted any more. `live`: whoever else it concerns is told. */
@@ -73,6 +73,8 @@ export class Conversation {
   nowAt: Instant
   /** The number of the last answer given. */
   lastSeq = 0
+  /** Those that steps have started, and that no wait has heard of. */
+  readonly children = new Set<Uid>()
   /** How many entries belong to rounds that have ended. */
   behind = 0
   /** Its body has been called: the open questions are known, not only the journal. */
@@ -86,7 +88,7 @@ export class Conversation {
   private asked: Ask[] = []
   private over: Withdrawn[] = []
   /** Said since the last answer. In a history that is repeated it has been stored, but for its last window. */
-  private shown: Stored | null = null
+  private shown: Shown | null = null
 
   constructor(
     frame: Answerer,
@@ -129,6 +131,7 @@ export class Conversation {
 
   private hears(ask: Ask, entry: NewEntry): void {
     this.undos.note(ask, entry)
+    noteChildren(entry, this.children)
     answerAsk(ask, entry)
   }
 
@@ -211,10 +214,10 @@ export class Conversation {
     this.ended({ failure })
   }
 
-  show(state: Stored): void {
+  show(shown: Shown): void {
     if (!this.frame.active || this.frame.deaf) return
-    if (this.live) this.frame.shows(state)
-    else this.shown = state
+    if (this.live) this.frame.shows(shown)
+    else this.shown = { ...this.shown, ...shown }
   }
 
   mark(id: string): boolean {

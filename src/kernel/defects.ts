@@ -50,5 +50,13 @@ export type Defect =
   | 'due-one-early'
   /** A message whose answer was lost is sent again as another one. */
   | 'new-id-after-loss'
+  /** What a step shows of its run is not stored with its outcome. */
+  | 'shown-not-stored'
+  /** What a step shows is stored although its transaction was rolled back. */
+  | 'shown-though-rolled-back'
+  /** The next attempt does not get what the one before has left. */
+  | 'kept-forgotten'
+  /** Who waits for what a message brings about hears of it before the commit. */
+  | 'reply-before-commit'
 
 export type Defects = ReadonlySet<Defect>

@@ -211,5 +211,5 @@ export function endMessages(
 /** From the open questions; of a run whose body was not driven, from its journal. */
 function openChildren(frame: HeldRun): readonly Uid[] {
   if (!frame.body.begun) return frame.body.history.script.openChildren
-  return frame.questions.children()
+  return [...new Set([...frame.questions.children(), ...frame.body.children])]
 }

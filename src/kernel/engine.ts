@@ -32,7 +32,7 @@ import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
 import type {
   Answer,
-  CallFate,
+  Called,
   MessageDelta,
   NewRun,
   RunReader,
@@ -93,7 +93,7 @@ export class KernelHost implements Kernel {
     return this.message(to, { id: messageId, kind: 'signal', name, meta: null, payload })
   }
 
-  async trigger(to: Address, call: TriggerCall): Promise<CallFate> {
+  async trigger(to: Address, call: TriggerCall): Promise<Called> {
     const { name, payload, withinMs: within } = call
     const id = call.id ?? (this.host.newUid() as string as MessageId)
     const message: NewMessage = { id, kind: 'trigger', name, meta: { within }, payload }
@@ -101,9 +101,9 @@ export class KernelHost implements Kernel {
     if (answer.kind === 'refused') throw refusal(answer, to)
     if (answer.kind !== 'done') throw outcomeUnknown(to.id)
     const { uid, messageNo: no } = answer
-    const fate = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)
-    if (fate === 'unknown') throw notTakenYet(to.id, name)
-    return fate
+    const called = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)
+    if (called === null) throw notTakenYet(to.id, name)
+    return called
   }
 
   async cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {

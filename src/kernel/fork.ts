@@ -15,6 +15,8 @@ export interface ForkOrder {
   readonly input: Stored | null
   /** By the name of a step, child or wait. */
   readonly outputs: Readonly<Record<string, Stored>>
+  /** What stands in the place of a recorded payload. */
+  readonly replaces?: { readonly seq: number; readonly payload: Stored }
   readonly id: RunId | null
 }
 
@@ -40,7 +42,7 @@ export function planFork(
     upTo,
     meta: { ...meta, bornWith: upTo, forkOf: names.of, seed },
     input: order.input,
-    outputs: outputsOf(copied, order.outputs),
+    outputs: [...outputsOf(copied, order.outputs), ...(order.replaces ? [order.replaces] : [])],
     forgetsChild: openChildren(copied),
   }
 }

@@ -10,7 +10,7 @@
 
 import { leaseLost, runFinished } from '../model/errors.js'
 import type { Failure, Program } from '../model/program.js'
-import type { Entry, Instant, Message, NewEntry, RunFacts, Stop, Stored } from '../model/run.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts, Shown, Stop } from '../model/run.js'
 import { Alarm } from './alarm.js'
 import { askEntry, recordOutcome, stepOutcome, triedAgain } from './answers.js'
 import type { Ask, StepAsk } from './asks.js'
@@ -107,7 +107,6 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   get active(): boolean {
     return this.state === 'active'
   }
-
   get deaf(): boolean {
     return this.end !== null || this.stopping !== null
   }
@@ -126,8 +125,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.stopping ??= new Stopping(this, cause)
   }
 
-  shows(state: Stored): void {
-    this.out.shows(state)
+  shows(shown: Shown): void {
+    this.out.shows(shown)
   }
 
   newMark(id: string): void {
@@ -342,13 +341,14 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid, createdAt } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    const { entries, taken, refused, starts, events, messages, notBefore, state } = parts
+    // biome-ignore format: what follows is one literal, because one is made for every step
+    const { entries, taken, refused, starts, events, messages, notBefore, shown, documents, answers } = parts
     const isLive = this.body.begun && this.body.live
     const undoOpen = isLive ? this.body.undos.news(moreUndos) : null
     const { listening } = this.questions
     const waits = listening.news(this.questions.all(), this.end !== null, isLive, createdAt)
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, state, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, shown, documents, answers, next }
     this.inFlight = { delta, parts }
     return delta
   }

@@ -3,10 +3,12 @@
 // Invariants
 //   K1. Active frames, runs being loaded and promised places never exceed the concurrency.
 //   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay.
-//   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first.
+//   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first. More are kept of those that wake
+//       soon by themselves.
 
 import type { RunId, Uid } from '../model/ids.js'
-import { CRASHES_SUSPECT, FRAME_BYTES_MAX } from '../model/limits.js'
+import { CRASHES_SUSPECT, FRAME_BYTES_MAX, FRAME_SOON_MS, FRAMES_SOON } from '../model/limits.js'
+import type { Instant } from '../model/run.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
@@ -17,6 +19,8 @@ export class Frames {
   /** Ours, and not yet in a frame. */
   readonly loading = new Map<Uid, Claimed>()
   private readonly names = new Set<string>()
+  /** Those that wake soon by themselves, and those of which nobody knows. */
+  private readonly soon = new Map<Uid, Frame>()
   private readonly kept = new Map<Uid, Frame>()
   private keptBytes = 0
   private promised = 0
@@ -69,6 +73,10 @@ export class Frames {
     return this.names.has(nameOf(at))
   }
 
+  has(uid: Uid): boolean {
+    return this.active.has(uid) || this.loading.has(uid)
+  }
+
   /** The frame has parked or is gone; what it leaves free is free. */
   remove(frame: Frame): void {
     if (this.active.get(frame.run.uid) !== frame) return
@@ -76,13 +84,18 @@ export class Frames {
     this.names.delete(nameOf(frame.run))
   }
 
-  keep(frame: Frame): void {
+  /** `now`: the database's time. */
+  keep(frame: Frame, now: Instant): void {
     if (this.keptMax === 0) return this.evict(frame)
     this.drop(frame.run.uid)
-    this.kept.set(frame.run.uid, frame)
+    const due = frame.nextDue()
+    const isSoon = due !== null && due - now < FRAME_SOON_MS
+    const among = isSoon ? this.soon : this.kept
+    const most = isSoon ? this.keptMax * FRAMES_SOON : this.keptMax
+    among.set(frame.run.uid, frame)
     this.keptBytes += frame.bytes
-    for (const oldest of this.kept.values()) {
-      if (this.kept.size <= this.keptMax && this.keptBytes <= FRAME_BYTES_MAX) break
+    for (const oldest of among.values()) {
+      if (among.size <= most && this.keptBytes <= FRAME_BYTES_MAX) break
       this.drop(oldest.run.uid)
       this.evict(oldest)
     }
@@ -103,10 +116,11 @@ export class Frames {
 
   /** All of them, for good: this incarnation is over. */
   loseAll(): void {
-    for (const frame of [...this.active.values(), ...this.kept.values()]) frame.lose()
-    this.active.clear()
+    for (const frames of [this.active, this.soon, this.kept]) {
+      for (const frame of frames.values()) frame.lose()
+      frames.clear()
+    }
     this.names.clear()
-    this.kept.clear()
     this.keptBytes = 0
   }
 
@@ -116,8 +130,9 @@ export class Frames {
   }
 
   private drop(uid: Uid): Frame | null {
-    const frame = this.kept.get(uid) ?? null
+    const frame = this.soon.get(uid) ?? this.kept.get(uid) ?? null
     if (frame) {
+      this.soon.delete(uid)
       this.kept.delete(uid)
       this.keptBytes -= frame.bytes
     }

@@ -7,7 +7,15 @@
 import { errorRecord, isFatalRecord } from '../model/error-record.js'
 import type { EmittedEvent } from '../model/program.js'
 import { decideRetry } from '../model/retry.js'
-import type { EntryKind, EntryMeta, Instant, Message, Stored } from '../model/run.js'
+import type {
+  EntryKind,
+  EntryMeta,
+  Instant,
+  Message,
+  NewDocument,
+  Shown,
+  Stored,
+} from '../model/run.js'
 import type { Ask, ChildAsk } from './asks.js'
 import type { Mailbox } from './mailbox.js'
 import type { StepTransaction } from './store.js'
@@ -25,6 +33,8 @@ export interface Outcome {
   readonly notBefore?: Instant
   readonly transaction?: StepTransaction | null
   readonly events?: readonly EmittedEvent[] | undefined
+  readonly documents?: readonly NewDocument[] | undefined
+  readonly shown?: Shown | undefined
 }
 
 interface Found {
@@ -62,7 +72,14 @@ function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): It
         spoken.add(message)
         yield { at: message.at, byTime: false, outcome: () => taken(ask, message) }
       }
-      if (ask.dueAt !== null && ask.dueAt <= now) yield fired(ask, 'wait.withdrawn', ask.dueAt)
+      for (const { uid, as } of ask.children) {
+        const end = mail.childEnd(uid)
+        if (end) yield { at: end.at, byTime: false, outcome: () => childTold(ask, end, as) }
+      }
+      if (ask.dueAt !== null && ask.dueAt <= now) {
+        const place = ask.place === null ? {} : { place: ask.place }
+        yield fired(ask, 'wait.withdrawn', ask.dueAt, place)
+      }
       return
     }
     case 'timer':
@@ -79,13 +96,13 @@ function* ready(ask: Ask, mail: Mailbox, now: Instant, spoken: Set<Message>): It
   }
 }
 
-function fired(ask: Ask, kind: EntryKind, dueAt: Instant): Found {
+function fired(ask: Ask, kind: EntryKind, dueAt: Instant, more: EntryMeta = {}): Found {
   const outcome: Outcome = {
     ask,
     kind,
     attempt: 0,
     payload: null,
-    meta: { dueAt },
+    meta: { dueAt, ...more },
     final: true,
     notBefore: dueAt,
   }
@@ -95,6 +112,13 @@ function fired(ask: Ask, kind: EntryKind, dueAt: Instant): Found {
 function taken(ask: Ask, message: Message): Outcome {
   const { no, id, name, payload } = message
   const meta: EntryMeta = { no, id, message: name }
+  return { ask, kind: 'message.taken', attempt: 0, payload, meta, final: true, message }
+}
+
+function childTold(ask: Ask, message: Message, as: string): Outcome {
+  const { no, id, payload } = message
+  const { uid, status = 'failed' } = message.meta ?? {}
+  const meta: EntryMeta = { no, id, message: as, status, ...(uid && { uid }) }
   return { ask, kind: 'message.taken', attempt: 0, payload, meta, final: true, message }
 }
 

@@ -6,7 +6,7 @@
 
 import type { Uid } from '../model/ids.js'
 import type { EmittedEvent } from '../model/program.js'
-import type { Instant, NewEntry, Stored } from '../model/run.js'
+import type { Instant, NewDocument, NewEntry, Shown } from '../model/run.js'
 import type { NewEvent, StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
@@ -21,7 +21,19 @@ export interface Parts {
   /** So many of the messages, the last ones, belong to the end of the run. */
   readonly ofEnd: number
   readonly notBefore: Instant | null
-  readonly state: Stored | null
+  readonly shown: Shown | null
+  readonly documents: TurnDelta['documents']
+  readonly answers: TurnDelta['answers']
+}
+
+interface Written {
+  readonly document: NewDocument
+  readonly seq: number
+}
+
+interface Answered {
+  readonly no: number
+  readonly seq: number | null
 }
 
 /** Most deltas take, start and send nothing. */
@@ -38,7 +50,9 @@ export class Outgoing {
   private messages: OutMessage[] = []
   private ofEnd = 0
   private events: NewEvent[] = []
-  private state: Stored | null = null
+  private shown: Shown | null = null
+  private documents: Written[] = []
+  private answers: Answered[] = []
   private notBefore: Instant | null = null
 
   constructor(ackedSeq: number) {
@@ -52,6 +66,11 @@ export class Outgoing {
   /** The number of the last entry, stored or not. */
   get lastSeq(): number {
     return this.ackedSeq + this.inFlight + this.entries.length
+  }
+
+  /** What is decided beside the entries, so far. */
+  get beside(): Pick<Parts, 'shown' | 'events'> {
+    return { shown: this.shown, events: [...this.events] }
   }
 
   append(entry: NewEntry): number {
@@ -90,8 +109,18 @@ export class Outgoing {
   }
 
   /** From the next commit on. */
-  shows(state: Stored): void {
-    this.state = state
+  shows(shown: Shown): void {
+    this.shown = this.shown ? { ...this.shown, ...shown } : shown
+  }
+
+  /** They belong to the last entry. */
+  writes(documents: readonly NewDocument[]): void {
+    for (const document of documents) this.documents.push({ document, seq: this.lastSeq })
+  }
+
+  /** By the last entry; or, taken now, it is to be answered later. */
+  answersMessage(no: number, isLater: boolean): void {
+    this.answers.push({ no, seq: isLater ? null : this.lastSeq })
   }
 
   /** These entries must not be stored before `due`. */
@@ -100,18 +129,33 @@ export class Outgoing {
   }
 
   take(): Parts {
-    const { entries, notBefore, state, ofEnd } = this
+    const { entries, notBefore, shown, ofEnd } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
     const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
     const messages = this.messages.length > 0 ? this.messages.splice(0) : NONE
     const events = this.events.length > 0 ? this.events.splice(0) : NONE
+    const documents = this.documents.length > 0 ? this.written() : NONE
+    const answers = this.answers.length > 0 ? this.answered() : NONE
     this.inFlight = entries.length
     this.entries = []
     this.ofEnd = 0
     this.notBefore = null
-    this.state = null
-    return { entries, taken, refused, starts, events, messages, ofEnd, notBefore, state }
+    this.shown = null
+    // biome-ignore format: one literal, because one is made for every step
+    return { entries, taken, refused, starts, events, messages, ofEnd, notBefore, shown, documents, answers }
+  }
+
+  private written(): TurnDelta['documents'] {
+    return this.documents
+      .splice(0)
+      .map(({ document, seq }) => ({ document, entry: seq - this.ackedSeq }))
+  }
+
+  private answered(): TurnDelta['answers'] {
+    return this.answers
+      .splice(0)
+      .map(({ no, seq }) => ({ no, entry: seq === null ? null : seq - this.ackedSeq }))
   }
 
   /** The database has stored what was in flight. */
@@ -140,6 +184,18 @@ export class Outgoing {
     const { messages } = parts
     this.messages = [...messages.slice(0, messages.length - ofEnd), ...this.messages]
     if (parts.notBefore !== null) this.holds(parts.notBefore)
-    this.state ??= parts.state
+    // What came with the last entry goes with it.
+    const last = parts.entries.length
+    const documents = parts.documents.filter(({ entry }) => entry < last)
+    const answers = parts.answers.filter(({ entry }) => entry === null || entry < last)
+    this.documents = [
+      ...documents.map(({ document, entry }) => ({ document, seq: this.ackedSeq + entry })),
+      ...this.documents,
+    ]
+    this.answers = [
+      ...answers.map(({ no, entry }) => ({ no, seq: entry && this.ackedSeq + entry })),
+      ...this.answers,
+    ]
+    if (parts.shown) this.shown = { ...parts.shown, ...this.shown }
   }
 }

@@ -94,7 +94,11 @@ export class Questions {
 
   /** It does something of its own, in a step or in a task: soon it may wait for something else. */
   busy(): boolean {
-    return this.running() || this.open.some((ask) => ask.kind === 'child' && ask.order.isTask)
+    return this.open.some((ask) => {
+      // One that waits for what came before it to be stored is as good as running.
+      if (ask.kind === 'step') return ask.running !== null || ask.retryAt === null
+      return ask.kind === 'child' && ask.order.isTask
+    })
   }
 
   /** A step of it has asked for a transaction. */
@@ -118,13 +122,18 @@ export class Questions {
   /** What is waited for: the oldest question says. */
   reason(): StoredReason {
     for (const ask of this.open) {
-      return ask.kind === 'wait' && ask.heard ? 'event' : REASON[ask.kind]
+      if (ask.kind === 'wait' && ask.heard) return 'event'
+      const isForChild = ask.kind === 'wait' && ask.names.length === 0 && ask.children.length > 0
+      return isForChild ? 'child' : REASON[ask.kind]
     }
     return 'signal'
   }
 
   children(): readonly Uid[] {
-    return this.open.flatMap((ask) => (ask.kind === 'child' && ask.uid ? [ask.uid] : []))
+    return this.open.flatMap((ask) => {
+      if (ask.kind === 'wait') return ask.children.map(({ uid }) => uid)
+      return ask.kind === 'child' && ask.uid ? [ask.uid] : []
+    })
   }
 
   /** Raises the AbortSignals of what runs; its results still count. */

@@ -8,6 +8,8 @@ export function readingFor(read: RunReader): RunReader {
     get: (...args) => named(read.get(...args)),
     list: (...args) => named(read.list(...args)),
     history: (...args) => named(read.history(...args)),
+    checkpoints: (...args) => named(read.checkpoints(...args)),
+    documents: (...args) => named(read.documents(...args)),
     openChildren: (...args) => named(read.openChildren(...args)),
     liveDefinitions: (...args) => named(read.liveDefinitions(...args)),
   }

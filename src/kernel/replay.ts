@@ -11,7 +11,7 @@
 
 import type { Uid } from '../model/ids.js'
 import { shownName } from '../model/ids.js'
-import type { Entry, EntryKind, Instant } from '../model/run.js'
+import type { Entry, EntryKind, Instant, NewEntry, Stored } from '../model/run.js'
 import { INLINE, RECORD } from './asks.js'
 import { lastRounds, withoutRounds } from './rounds.js'
 import { undoName } from './undos.js'
@@ -33,6 +33,8 @@ export interface RecordedAsk {
 export interface AskHistory {
   /** Recorded failures so far. */
   attempts: number
+  /** What the last of them has left. */
+  kept: Stored | null
   retryAt: Instant | null
   /** Re-opened by hand: one execution, whatever the policy says. */
   manual: boolean
@@ -101,7 +103,7 @@ export function readScript(journal: readonly Entry[]): Script {
   const asks = new Map<string, AskHistory>()
   const marks = new Map<string, number>()
   const windows: Window[] = []
-  const children = new Map<Uid, true>()
+  const children = new Set<Uid>()
   let open: RecordedAsk[] = []
   let lastStep = ''
   let stepsDone = 0
@@ -128,6 +130,7 @@ export function readScript(journal: readonly Entry[]): Script {
     if (isQuestion) open.push(recordedAsk(entry, asked ?? answered ?? 'step'))
     history.seq = entry.seq
     note(entry, history, children)
+    noteChildren(entry, children)
     if (!answered || entry.meta?.retryAt !== undefined) continue
 
     windows.push({ asks: open, outcome: entry })
@@ -138,7 +141,7 @@ export function readScript(journal: readonly Entry[]): Script {
     }
   }
   windows.push({ asks: open, outcome: null })
-  const openChildren = [...children.keys()]
+  const openChildren = [...children]
   const undoable = openUndos(needed)
   const undone = needed.some(({ kind }) => kind === 'undo.completed')
   return {
@@ -159,6 +162,7 @@ export function readScript(journal: readonly Entry[]): Script {
 function newHistory(): AskHistory {
   return {
     attempts: 0,
+    kept: null,
     retryAt: null,
     manual: false,
     dueAt: null,
@@ -175,7 +179,15 @@ function recordedAsk(entry: Entry, asked: AskKind): RecordedAsk {
   return { kind, name: entry.name, occurrence: entry.occurrence, target }
 }
 
-function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void {
+/** What an answer says of children that steps have started. */
+export function noteChildren({ kind, meta }: NewEntry, children: Set<Uid>): void {
+  if (meta === null) return
+  if (kind === 'step.completed' && meta.uid) children.add(meta.uid)
+  else if (kind === 'message.taken' && meta.uid) children.delete(meta.uid)
+  else if (kind === 'round.ended') for (const uid of meta.children ?? []) children.add(uid)
+}
+
+function note(entry: Entry, history: AskHistory, children: Set<Uid>): void {
   const meta = entry.meta
   switch (entry.kind) {
     case 'timer.set':
@@ -185,13 +197,15 @@ function note(entry: Entry, history: AskHistory, children: Map<Uid, true>): void
       break
     case 'step.failed':
     case 'undo.failed':
+      // Of a run that was re-opened, what the last attempt has left is known already: this is an earlier one.
+      if (entry.attempt >= history.attempts) history.kept = meta?.kept ?? null
       history.attempts = Math.max(history.attempts, entry.attempt)
       history.retryAt = meta?.retryAt ?? null
       break
     case 'child.started':
       history.childUid = meta?.uid ?? null
       history.retryAt = null
-      if (meta?.uid) children.set(meta.uid, true)
+      if (meta?.uid) children.add(meta.uid)
       break
     case 'child.ended':
       history.attempts = Math.max(history.attempts, entry.attempt)
@@ -238,6 +252,7 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
     const history = asks.get(key) ?? newHistory()
     history.manual = true
     history.attempts = failed?.attempt ?? 0
+    history.kept = failed?.meta?.kept ?? null
     asks.set(key, history)
     // Asked for directly before its failure: the question itself must stay in its window.
     if (!askedBefore.has(key) && failed && failed.kind !== 'child.ended') {

@@ -117,6 +117,7 @@ export class Replayer {
       ask.retryAt = history.retryAt
       ask.manual = history.manual
     }
+    if (ask.kind === 'step') ask.kept = history.kept
     if (ask.kind === 'child') {
       ask.uid = history.retryAt === null ? history.childUid : null
       if (ask.uid) ask.order.startedAs?.(ask.uid)

@@ -1,6 +1,7 @@
 // Runs as they go into the store and come out of it. Part of the store port (store.ts), which gives these types on.
 
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import type { DocumentRow } from '../model/program.js'
 import type {
   Entry,
   FinalStatus,
@@ -72,6 +73,9 @@ export interface RunView {
   readonly undoOpen: number
   /** What the run shows of itself. */
   readonly state: Stored | null
+  /** Of a machine: where it is, and the error of its last attempt to leave. */
+  readonly place: string | null
+  readonly error: Stored | null
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null
@@ -111,6 +115,13 @@ export interface RunReader {
     uid: Uid,
     page: { readonly after: number | null; readonly limit: number; readonly newestFirst: boolean },
   ): Promise<readonly Entry[]>
+  /** The entries that are checkpoints, as `history` gives its own. */
+  checkpoints(
+    uid: Uid,
+    page: { readonly after: number | null; readonly limit: number; readonly newestFirst: boolean },
+  ): Promise<readonly Entry[]>
+  /** In order, those that were replaced too. */
+  documents(uid: Uid): Promise<readonly DocumentRow[]>
   /** The children of a run that have not ended, and what live workers could execute. For `explain`. */
   openChildren(uid: Uid): Promise<readonly RunView[]>
   /** Definitions that live workers have, as `name@version`. */

@@ -2,7 +2,7 @@
 
 import { encodeError } from '../model/error-record.js'
 import { scopeTimedOut } from '../model/errors.js'
-import { shownName } from '../model/ids.js'
+import { shownName, type Uid } from '../model/ids.js'
 import { type Due, Failure, type Round, type Turn } from '../model/program.js'
 import type { Stored } from '../model/run.js'
 import type { Undoable } from './asks.js'
@@ -42,6 +42,7 @@ export interface RoundEnd {
   readonly sinceSeq: number
   readonly value: Stored
   readonly isDone: boolean
+  readonly children: readonly Uid[]
 }
 
 type End<T> = { readonly value: T } | { readonly failure: Failure }
@@ -105,8 +106,8 @@ export async function runLoop(
       return ended(turn, scope, end)
     }
     turn.withdraw(inside)
-    const { done, value } = end.value
-    const left = await turn.roundEnded({ scope: inside, sinceSeq, value, isDone: done })
+    const { done, value, children = [] } = end.value
+    const left = await turn.roundEnded({ scope: inside, sinceSeq, value, isDone: done, children })
     if (done) return left
     state = left
   }

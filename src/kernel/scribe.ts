@@ -10,6 +10,7 @@ import type { Difference } from './divergence.js'
 import type { HeldRun } from './held-run.js'
 import { warnOfLarge } from './large-values.js'
 import type { Outcome } from './look.js'
+import { noteChildren } from './replay.js'
 import { Behind } from './rounds.js'
 
 export class Scribe {
@@ -71,8 +72,21 @@ export class Scribe {
     if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore - early)
     const entry = outcomeEntry(outcome, this.frame.clock())
     this.append(entry)
+    // Also of a run that is told to stop, whose body hears nothing any more.
+    noteChildren(entry, this.frame.body.children)
     if (outcome.events) out.emits(outcome.events, this.frame.run.uid)
+    if (outcome.shown && !deps.defects.has('shown-not-stored')) out.shows(outcome.shown)
+    if (outcome.documents) out.writes(outcome.documents)
+    this.answersMessages(outcome)
     return entry
+  }
+
+  /** Who has sent a message hears the first outcome of what it has brought about. */
+  private answersMessages({ ask, message, attempt }: Outcome): void {
+    const { out } = this.frame
+    if (ask.kind === 'wait' && ask.isAnsweredLater && message) out.answersMessage(message.no, true)
+    if (ask.kind !== 'step' || attempt > 1) return
+    for (const no of ask.order.answers ?? []) out.answersMessage(no, false)
   }
 
   mark(id: string): void {

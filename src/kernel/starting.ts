@@ -26,6 +26,7 @@ export function startWhatCan(frame: Startable): void {
 function startStep(frame: Startable, ask: StepAsk): void {
   const { deps } = frame
   deps.ports.fault('step.start')
+  if (deps.defects.has('kept-forgotten')) ask.kept = null
   const attempt = new RunningAttempt(frame.run, ask, deps.attempts, frame)
   ask.running = attempt
   ask.startedAt = frame.clock()

@@ -231,6 +231,7 @@ export class Stopping {
       fail: nobody,
       order,
       attempts: 0,
+      kept: null,
       retryAt: null,
       manual: false,
       leaving: null,

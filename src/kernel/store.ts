@@ -13,11 +13,12 @@ import type {
   FinalStatus,
   Instant,
   Message,
+  NewDocument,
   NewEntry,
   NewMessage,
+  Shown,
   Status,
   Stop,
-  Stored,
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
@@ -118,7 +119,7 @@ export interface Store extends OperatingStore, EventStore {
     tickets: readonly { readonly workspace: string; readonly id: RunId }[],
   ): Promise<readonly Settled[]>
   /** What became of triggers that callers wait for; those that wait in the mailbox are left out. */
-  called(calls: readonly Call[]): Promise<readonly (Call & { readonly fate: CallFate })[]>
+  called(calls: readonly Call[]): Promise<readonly (Call & Called)[]>
   /** These feed rows have reached the listeners. */
   delivered(feedIds: readonly number[]): Promise<void>
 
@@ -133,6 +134,15 @@ export interface Call {
 }
 /** `finished`: the run has ended, and it was not taken. */
 export type CallFate = 'taken' | 'refused' | 'finished'
+
+export interface Called {
+  readonly fate: CallFate
+  /** What it brought about, if it was to be answered later. */
+  readonly reply: Reply | null
+}
+
+/** The first outcome of the step that a message has brought about. */
+export type Reply = Pick<Entry, 'kind' | 'payload'>
 
 /** One incarnation of an engine process. */
 export interface Worker {
@@ -190,8 +200,12 @@ export interface TurnDelta {
   readonly waits: readonly EventWait[] | null
   /** Steps that can be undone and are not; null: as many as before. */
   readonly undoOpen: number | null
-  /** What the run shows of itself from now on; null: as before. */
-  readonly state: Stored | null
+  /** What people see of the run from now on; null: as before. */
+  readonly shown: Shown | null
+  /** Each belongs to one of the entries, counted from 1. */
+  readonly documents: readonly { readonly document: NewDocument; readonly entry: number }[]
+  /** Messages that one of the entries answers. null: taken now, to be answered later. */
+  readonly answers: readonly { readonly no: number; readonly entry: number | null }[]
   readonly next: Next
 }
 

@@ -22,11 +22,13 @@ export function closeTransaction(
   const { deps } = frame
   frame.closing = true
   const { journaled } = outcome.ask
+  // What it shows and emits goes with it, if it is rolled back.
+  const before = deps.defects.has('shown-though-rolled-back') ? {} : frame.out.beside
   const entry = frame.record(outcome)
   // The body hears of it when it is stored; the row must know by then what there is to undo.
   const moreUndos = entry.kind === 'undo.completed' ? -1 : entry.meta?.undoable ? 1 : 0
   const delta = frame.send({ kind: 'go' }, moreUndos)
-  const closing = { frame, outcome, entry, parts: delta, delta, journaled }
+  const closing = { frame, outcome, entry, parts: { ...delta, ...before }, delta, journaled }
   deps.ports.fault('transaction.close')
   transaction.close(delta, { feed: deps.feed() }).then(
     (committed) => closed(closing, committed),

@@ -11,7 +11,7 @@ import type {
   Turn,
   Wish,
 } from '../model/program.js'
-import type { EntryMeta, Instant, Message, RunFacts, Stored } from '../model/run.js'
+import type { EntryMeta, Instant, Message, RunFacts, Shown, Stored } from '../model/run.js'
 import { type Ask, RECORD, type RecordAsk, type Undoable } from './asks.js'
 import { Scope } from './scope.js'
 import { type RoundEnd, runLoop, runRace, runScope, type ScopeTurn } from './scopes.js'
@@ -44,7 +44,7 @@ export interface Asked {
   nextOccurrence(name: string): number
   asks(ask: Ask): void
   mark(id: string): boolean
-  show(state: Stored): void
+  show(shown: Shown): void
   stopFromInside(reason: string): void
   /** Nothing of this scope is wanted any more. Settles when what could be undone has ended, but for what is in `kept`. */
   withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown>
@@ -120,8 +120,8 @@ class TurnInside implements ScopeTurn {
     return this.frame.mark(id)
   }
 
-  show(state: Stored): void {
-    if (!this.within.isOver) this.frame.show(state)
+  show(shown: Shown): void {
+    if (!this.within.isOver) this.frame.show(shown)
   }
 
   stop(reason: string): Promise<never> {
@@ -193,9 +193,9 @@ class TurnInside implements ScopeTurn {
   }
 
   async roundEnded(round: RoundEnd): Promise<Stored> {
-    const { scope, sinceSeq, value, isDone } = round
+    const { scope, sinceSeq, value, isDone, children } = round
     if (this.isOver) return new Promise<never>(() => {})
-    const meta = isDone ? { done: true } : {}
+    const meta = { ...(isDone && { done: true }), ...(children.length > 0 && { children }) }
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
     // Not before: until it is written down the scope around may end, and undo it.
@@ -238,6 +238,8 @@ class TurnInside implements ScopeTurn {
   }
 }
 
+const NONE: readonly never[] = []
+
 /** What a round has left behind. */
 interface Left {
   readonly value: Stored
@@ -262,7 +264,7 @@ function newAsk(
     case 'step': {
       const { order } = question
       // biome-ignore format: the five literals read as a table
-      return { kind: 'step', scope, name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, retryAt, manual, leaving: null, running: null, startedAt: 0, undoes: question.undoes ?? null }
+      return { kind: 'step', scope, name, occurrence, target: order.label, askedAt, afterSeq, journaled, answer, fail, order, attempts, kept: null, retryAt, manual, leaving: null, running: null, startedAt: 0, undoes: question.undoes ?? null }
     }
     case 'timer': {
       const dueAt = instantOf(question.due, askedAt)
@@ -270,10 +272,11 @@ function newAsk(
       return { kind: 'timer', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
-      const { names, until, heard = null } = question.wish
+      const { names, until, heard = null, place = null } = question.wish
+      const { isAnsweredLater = false, children = NONE } = question.wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, dueAt }
     }
     case 'child': {
       const { order } = question

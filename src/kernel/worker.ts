@@ -68,7 +68,7 @@ export class WorkerHost {
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs, (at) => this.frames.near(at))
-    this.calls = new Calls(store, ports, pollMs)
+    this.calls = new Calls(store, ports, pollMs, (uid) => this.frames.has(uid))
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
@@ -252,6 +252,7 @@ export class WorkerHost {
       committed: (deltas, committed, by) => this.committed(deltas, committed, by),
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
+      reply: (delta) => this.calls.committed(delta),
       turnRefused: (delta, error) => {
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
@@ -300,11 +301,14 @@ export class WorkerHost {
       abortGraceMs: ABORT_GRACE_MS,
       attempts: {
         clock: ports.clock,
+        now: () => this.anchor.now(),
         fault: (point) => ports.fault(point),
         mayStart: () => this.lease.certain,
         open: (limitMs) => store.open(this.lease.worker, limitMs),
         execute: options.execute ?? null,
         outside: () => this.outside,
+        documents: async (uid) =>
+          (await store.read.documents(uid)).filter(({ untilSeq }) => untilSeq === null),
       },
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),
@@ -346,7 +350,7 @@ export class WorkerHost {
     if (next.kind === 'go') return
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
-      this.frames.keep(frame)
+      this.frames.keep(frame, this.anchor.now())
       if (next.dueAt !== null) this.claimer.expect(next.dueAt)
       const at = this.anchor.now()
       const id = `${run.uid}:waiting:${frame.epoch}`

@@ -12,6 +12,7 @@ export const CODES = {
   RUN_NOT_FOUND: { retryable: false },
   RUN_FINISHED: { retryable: false },
   NOT_AVAILABLE: { retryable: true },
+  TRANSITION_UNAVAILABLE: { retryable: true },
   RUN_NOT_RETRYABLE: { retryable: false },
   ATTEMPT_CHANGED: { retryable: false },
   ID_INVALID: { retryable: false },
@@ -27,6 +28,9 @@ export const CODES = {
   DURATION_INVALID: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
+  SNAPSHOT_INVALID: { retryable: false },
+  GUARD_INVALID: { retryable: false },
+  TRANSITION_TOO_DEEP: { retryable: false },
   DIVERGED: { retryable: false },
   FOREIGN_AWAIT: { retryable: false },
   HISTORY_TOO_LONG: { retryable: false },
@@ -64,7 +68,9 @@ interface Details {
   VALUE_UNSTORABLE: { readonly path: string }
   VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
+  TRANSITION_TOO_DEEP: { readonly depth: number; readonly limit: number }
   NOT_AVAILABLE: { readonly available: readonly string[] }
+  TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details

@@ -29,8 +29,12 @@ export function isStepName(name: unknown): name is string {
 
 /** How people see a step: its name, and `name#2` from the second use on. */
 export function shownName(name: string, occurrence: number): string {
-  return occurrence > 1 ? `${name}#${occurrence}` : name
+  const shown = name.startsWith('@') ? name.replace(TRANSITION_OF, '') : name
+  return occurrence > 1 ? `${shown}#${occurrence}` : shown
 }
+
+/** The loop that a machine is has no name of its own: what it asks is named @3/approve, and people see approve. */
+const TRANSITION_OF = /^@\d+\//
 
 /** A UUIDv7 from a time and 10 random bytes. Pure: the caller brings both. */
 export function uuidv7(nowMs: number, random: Uint8Array): string {

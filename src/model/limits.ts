@@ -42,6 +42,9 @@ export const CRASHES_SUSPECT = 2
 /** Frames of parked runs kept in memory, in number and in bytes of what was delivered into them. */
 export const FRAMES_MAX = 1_000
 export const FRAME_BYTES_MAX = 64 * 1024 * 1024
+/** So many times as many are kept of those that are due within this time. */
+export const FRAMES_SOON = 10
+export const FRAME_SOON_MS = 60_000
 /** Entries of one run. A longer life belongs into rounds. */
 export const ENTRIES_WARN = 10_000
 export const ENTRIES_MAX = 50_000
@@ -61,6 +64,9 @@ export const CLOSE_GRACE_MS = 10_000
 export const OUTCOME_UNKNOWN_MS = 30_000
 /** createEngine gives up on a database that does not answer. */
 export const CONNECT_MS = 10_000
+
+/** Of a transition of a machine that says nothing of it. */
+export const TRANSITION_TIMEOUT_MS = 300_000
 
 /** Length of a step's transaction: default, and the most that can be asked for. */
 export const TRANSACTION_MS = 5_000

@@ -4,7 +4,16 @@
 // the answer true, records it, and then answers. Replay is the same loop as the first time.
 
 import type { RunId, Uid } from './ids.js'
-import type { Instant, Message, RetryPolicy, RunFacts, Stored, TaskOrder } from './run.js'
+import type {
+  Instant,
+  Message,
+  NewDocument,
+  RetryPolicy,
+  RunFacts,
+  Shown,
+  Stored,
+  TaskOrder,
+} from './run.js'
 
 export interface Program {
   readonly name: string
@@ -63,7 +72,7 @@ export interface Turn {
   /** Is this change part of the run's history? Synchronous; recorded with the next answer. */
   mark(id: string): boolean
   /** What people see of the run from its next commit on. No question: silent while it is replayed. */
-  show(state: Stored): void
+  show(shown: Shown): void
   /** Ends the run as cancelled from inside. Never settles, so no catch can swallow it. */
   stop(reason: string): Promise<never>
 }
@@ -72,6 +81,8 @@ export interface Turn {
 export interface Round {
   readonly done: boolean
   readonly value: Stored
+  /** Those that its steps, or steps of rounds before it, have started (Effect.child), and that have not ended. */
+  readonly children?: readonly Uid[]
 }
 
 export interface StepOrder {
@@ -82,16 +93,30 @@ export interface StepOrder {
   readonly timeoutMs: number | null
   /** User code; may run more than once. */
   execute(attempt: Attempt): Promise<Effect>
+  /** What is written with a failed attempt. `isLast`: it is not tried again by itself. */
+  onFailure?(failure: Failure, end: { readonly attempt: number; readonly isLast: boolean }): Kept
+  /** What it fails with when its time is over. */
+  timedOut?(ms: number): Error
+  /** Messages whose senders wait for its first outcome (Wish.isAnsweredLater). */
+  readonly answers?: readonly number[]
   /** User code that undoes it, tried as the step itself is. */
   undo?(value: Stored, attempt: Attempt): Promise<Effect>
 }
 
 export interface Attempt {
+  /** The step as people see it. */
+  readonly step: string
+  /** The database's time, as nearly as it is known here. */
+  now(): Instant
   /** 1-based. */
   readonly number: number
   /** The same for all attempts of this step, different for every other step of every run. */
   readonly idempotencyKey: string
   readonly signal: AbortSignal
+  /** What the attempt before it has left; null: it is the first, or that left nothing. */
+  readonly kept: Stored | null
+  /** Those of the run that nothing has replaced, in order. */
+  documents(): Promise<readonly DocumentRow[]>
   /** Other runs. */
   readonly outside: Outside
   /** Runs `work` in a database transaction that commits together with the step's answer, or not at all. */
@@ -137,6 +162,31 @@ export interface Transaction {
 export interface Effect {
   readonly value: Stored
   readonly events?: readonly EmittedEvent[]
+  readonly documents?: readonly NewDocument[]
+  readonly shown?: Shown
+  /** It is a checkpoint, with this number. */
+  readonly checkpoint?: number
+  /** It has started this child: told to stop when the run ends, until a wait has heard of its end. */
+  readonly child?: Uid
+}
+
+/** What stays of an attempt that failed. */
+export interface Kept {
+  /** For the next attempt. */
+  readonly value?: Stored
+  readonly documents?: readonly NewDocument[]
+  readonly shown?: Shown
+}
+
+/** A document that is stored. */
+export interface DocumentRow extends NewDocument {
+  /** The step that wrote it, and at which attempt. */
+  readonly step: string
+  readonly attempt: number
+  readonly at: Instant
+  /** The entry that wrote it, and the one that replaced it. */
+  readonly seq: number
+  readonly untilSeq: number | null
 }
 
 /** For every run of the workspace that waits for it. `keys`: what a wait may match. */
@@ -148,9 +198,21 @@ export interface EmittedEvent {
 
 export interface Wish {
   readonly names: readonly string[]
+  /** Where the run is while it waits, for people. */
+  readonly place?: string
   readonly until: Due | null
+  /** Children whose end is told as a message of that name. */
+  readonly children?: readonly AwaitedChild[]
+  /** Who sent the message waits on, for the first outcome of the step that `answers` it. */
+  readonly isAnsweredLater?: boolean
   /** No message to this run is wished for: something that happens elsewhere. */
   readonly heard?: Heard
+}
+
+/** Its end comes as a message with its uid and status in `meta`, its output or error as payload. */
+export interface AwaitedChild {
+  readonly uid: Uid
+  readonly as: string
 }
 
 /** The next event of the workspace that has all of `match`, or the end of a run. */
@@ -190,6 +252,8 @@ export class Failure extends Error {
   readonly retryAfterMs: number | null
   /** It ends the run at once: nothing more is undone. */
   readonly isFinal: boolean
+  /** What its last attempt has left. */
+  readonly kept: Stored | null
 
   constructor(
     error: Stored,
@@ -199,6 +263,7 @@ export class Failure extends Error {
       readonly fatal?: boolean
       readonly retryAfterMs?: number
       readonly isFinal?: boolean
+      readonly kept?: Stored | null
     } = {},
   ) {
     super(more.message ?? 'a question of the run failed')
@@ -207,5 +272,6 @@ export class Failure extends Error {
     this.fatal = more.fatal ?? false
     this.retryAfterMs = more.retryAfterMs ?? null
     this.isFinal = more.isFinal ?? false
+    this.kept = more.kept ?? null
   }
 }

@@ -75,6 +75,8 @@ export interface EntryMeta {
   readonly target?: string
   /** timer.set, wait.opened (its limit), wait.withdrawn, timer.fired: when. */
   readonly dueAt?: Instant
+  /** wait.opened, wait.withdrawn of a machine: where it is. */
+  readonly place?: string
   /** wait.opened: the names it takes; or the event it waits for, or the run whose end it waits for. */
   readonly names?: readonly string[]
   readonly event?: string
@@ -92,7 +94,7 @@ export interface EntryMeta {
   readonly no?: number
   readonly id?: string
   readonly message?: string
-  /** child.started, child.ended, run.reopened: which child; child.ended: how it ended. */
+  /** child.started, child.ended, run.reopened, a step or message of a child: which child; child.ended: how it ended. */
   readonly uid?: Uid
   readonly status?: FinalStatus
   /** run.failed, run.reopened: the question whose failure it was. */
@@ -106,10 +108,16 @@ export interface EntryMeta {
   }
   /** run.cancelled, run.stopping: why. run.failed: the crashes that led to it. */
   readonly reason?: string
+  /** step.failed: what the next attempt is given again. */
+  readonly kept?: Stored
+  /** step.completed: the number of the checkpoint that it is. */
+  readonly checkpoint?: number
   /** step.completed, child.ended: it can be undone. */
   readonly undoable?: boolean
   /** step.completed, child.ended of a fork: done by another run, whose it is to undo. */
   readonly inherited?: boolean
+  /** round.ended: children of its steps that have not ended. */
+  readonly children?: readonly Uid[]
   /** round.ended: it was the last. */
   readonly done?: boolean
   /** round.ended, run.reopened: entries that no replay needs any more, as first, last, first, last, … */
@@ -158,6 +166,25 @@ export interface Message extends NewMessage {
   readonly no: number
   /** When the database accepted it. */
   readonly at: Instant
+}
+
+/** What people see of a run. What is left out stays as it was. */
+export interface Shown {
+  readonly state?: Stored
+  /** Of a machine: where it is, and the error of its last attempt to leave. */
+  readonly at?: { readonly place: string; readonly error: Stored | null }
+}
+
+/** Something that a run shows to people, written with the entry that it belongs to. */
+export interface NewDocument {
+  readonly id: string
+  readonly type: string
+  /** A later one of the same type and key takes its place. */
+  readonly key: string | null
+  readonly tags: readonly string[]
+  /** Not for people: for the run itself. */
+  readonly isHidden: boolean
+  readonly content: Stored
 }
 
 /** Retry as data: it is stored with a queued step and travels with it. */

@@ -4,7 +4,8 @@ import type { Answer, Claimed, Committed, Delta, Worker } from '../kernel/store.
 import { CRASHES_SUSPECT } from '../model/limits.js'
 import type { Row, SqlValue } from './driver.js'
 import { isLockTimeout, withRetries } from './errors.js'
-import { claimedOf, packCommit, unpackAnswers } from './pack-commit.js'
+import { packCommit } from './pack-commit.js'
+import { claimedOf, unpackAnswers } from './unpack-answers.js'
 import { numberOf, numberOfOrNull, onlyRow, records } from './wire.js'
 
 export interface CommitOptions {

@@ -64,7 +64,7 @@ function accept({ row, message, isCallers }: Letter, options: MailOptions): Fate
   const isLimited = message.kind === 'signal' || message.kind === 'trigger'
   if (isFull && isCallers && isLimited) return 'MAILBOX_FULL'
   row.inbox += 1
-  row.messages.push({ ...message, no: row.inbox, at: options.now, takenSeq: null })
+  row.messages.push({ ...message, no: row.inbox, at: options.now, takenSeq: null, replySeq: null })
   return { no: row.inbox, isKnown: false }
 }
 

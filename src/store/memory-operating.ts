@@ -16,6 +16,7 @@ import type {
 import { transactionForeign } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
+import { documentsUpTo } from './memory-documents.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun } from './memory-run.js'
 import { MemoryTables } from './memory-tables.js'
@@ -125,6 +126,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
       1,
       ...of.journal.slice(0, upTo).map((entry) => copied(entry, plan, input)),
     )
+    row.documents.push(...documentsUpTo(of, upTo))
     return { kind: 'done' }
   }
 
@@ -189,7 +191,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     )
     if (!message) return
     row.inbox = 1
-    row.messages.push({ ...message, no: 1, at: now, takenSeq: null })
+    row.messages.push({ ...message, no: 1, at: now, takenSeq: null, replySeq: null })
   }
 
   private postNow(letter: Letter): void {

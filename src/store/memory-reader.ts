@@ -2,7 +2,9 @@
 
 import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import type { DocumentRow } from '../model/program.js'
 import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
+import { documentsOf } from './memory-documents.js'
 import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 
 /** What the reader needs of the store. */
@@ -45,6 +47,17 @@ export class MemoryReader implements RunReader {
       after === null ? true : newestFirst ? entry.seq < after : entry.seq > after,
     )
     return (newestFirst ? entries.toReversed() : entries).slice(0, limit).map(entryOf)
+  }
+
+  async checkpoints(uid: Uid, page: Parameters<RunReader['checkpoints']>[1]) {
+    const { after, limit, newestFirst } = page
+    const all = await this.history(uid, { after, limit: Number.POSITIVE_INFINITY, newestFirst })
+    return all.filter(({ meta }) => meta?.checkpoint !== undefined).slice(0, limit)
+  }
+
+  async documents(uid: Uid): Promise<readonly DocumentRow[]> {
+    const row = this.store.runs.get(uid)
+    return row ? documentsOf(row) : []
   }
 
   async openChildren(uid: Uid): Promise<readonly RunView[]> {

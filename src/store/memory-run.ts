@@ -7,6 +7,7 @@ import {
   type Instant,
   isFinal,
   type Message,
+  type NewDocument,
   type Status,
   type Stop,
   type Stored,
@@ -23,6 +24,9 @@ export interface MemoryRun {
   stop: Stop | null
   undoOpen: number
   state: Stored | null
+  place: string | null
+  error: Stored | null
+  readonly documents: MemoryDocument[]
   owner: WorkerId | null
   dueAt: Instant | null
   epoch: number
@@ -37,7 +41,13 @@ export interface MemoryRun {
   finishedAt: Instant | null
   deadlineAt: Instant | null
   readonly journal: (Entry & { readonly epoch: number })[]
-  readonly messages: (Message & { takenSeq: number | null })[]
+  readonly messages: (Message & { takenSeq: number | null; replySeq: number | null })[]
+}
+
+/** A row of `documents`. */
+export interface MemoryDocument extends NewDocument {
+  readonly seq: number
+  untilSeq: number | null
 }
 
 export const idKey = (workspace: string, id: string): string => `${workspace}\u001f${id}`
@@ -58,7 +68,11 @@ export function entryOf({ epoch: _, ...entry }: MemoryRun['journal'][number]): E
   return entry
 }
 
-export function messageOf({ takenSeq: _, ...message }: MemoryRun['messages'][number]): Message {
+export function messageOf({
+  takenSeq: _,
+  replySeq: __,
+  ...message
+}: MemoryRun['messages'][number]): Message {
   return message
 }
 
@@ -111,7 +125,7 @@ export function claimedOf(row: MemoryRun): Claimed {
 
 export function viewOf(row: MemoryRun): RunView {
   const { version, status, reason, stop, dueAt, owner, attempt, crashes, undoOpen } = row
-  const { state: shown } = row
+  const { state: shown, place, error } = row
   const { uid, createdAt, updatedAt, startedAt, finishedAt, deadlineAt } = row
   const { id, workspace, definition, tags, input, parent } = row.run
   const last = row.journal.at(-1)
@@ -130,6 +144,8 @@ export function viewOf(row: MemoryRun): RunView {
     undoOpen,
     seq,
     state: shown,
+    place,
+    error,
   }
   const names = { uid, id, workspace, definition, version, tags, input }
   return { ...names, ...family, ...times, ...state, end }

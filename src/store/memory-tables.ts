@@ -13,6 +13,7 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
 import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
+import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
@@ -159,6 +160,9 @@ export class MemoryTables {
       stop: null,
       undoOpen: 0,
       state: null,
+      place: null,
+      error: null,
+      documents: [],
       owner: claim && by ? by.id : null,
       dueAt: claim ? null : dueAt,
       epoch: claim ? 1 : 0,
@@ -206,10 +210,24 @@ export class MemoryTables {
     for (const no of untaken) settle(row, no, 0)
     row.updatedAt = batch.now
     row.undoOpen = delta.undoOpen ?? row.undoOpen
-    row.state = delta.state ?? row.state
+    this.leaves(row, delta, from)
     this.listens(row, delta)
     this.move(row, next, batch.now)
     return true
+  }
+
+  /** What people see of it, its documents, and whom its entries answer. `from`: the entry before them. */
+  private leaves(row: MemoryRun, { shown, documents, answers }: TurnDelta, from: number): void {
+    row.state = shown?.state ?? row.state
+    if (shown?.at) {
+      row.place = shown.at.place
+      row.error = shown.at.error
+    }
+    for (const { document, entry } of documents) writeDocument(row, document, from + entry)
+    for (const { no, entry } of answers) {
+      const message = row.messages[no - 1]
+      if (message) message.replySeq = entry === null ? 0 : from + entry
+    }
   }
 
   /** What a refused turn would do if nothing kept it from that. */

@@ -4,7 +4,7 @@
 
 import type {
   Call,
-  CallFate,
+  Called,
   Committed,
   Delta,
   FeedEntry,
@@ -228,11 +228,15 @@ export class MemoryStore extends MemoryEvents implements Store {
   }
 
   async called(calls: readonly Call[]) {
-    return calls.flatMap(({ uid, no }): (Call & { readonly fate: CallFate })[] => {
+    return calls.flatMap(({ uid, no }): (Call & Called)[] => {
       const row = this.runs.get(uid)
-      const takenSeq = row?.messages[no - 1]?.takenSeq ?? null
-      if (takenSeq !== null) return [{ uid, no, fate: takenSeq > 0 ? 'taken' : 'refused' }]
-      return !row || isFinal(row.status) ? [{ uid, no, fate: 'finished' }] : []
+      const { takenSeq = null, replySeq = null } = row?.messages[no - 1] ?? {}
+      const isOver = !row || isFinal(row.status)
+      if (takenSeq === null) return isOver ? [{ uid, no, fate: 'finished', reply: null }] : []
+      if (replySeq === 0 && !isOver) return []
+      const answer = replySeq ? row?.journal[replySeq - 1] : undefined
+      const reply = answer ? { kind: answer.kind, payload: answer.payload } : null
+      return [{ uid, no, fate: takenSeq > 0 ? 'taken' : 'refused', reply }]
     })
   }
 

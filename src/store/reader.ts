@@ -3,6 +3,7 @@
 import type { RunFilter, RunReader, RunView } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { Entry, EntryKind, Status, Stop, StoredReason } from '../model/run.js'
+import { documentOf } from './documents.js'
 import type { Driver, Row, SqlValue } from './driver.js'
 import { withRetries } from './errors.js'
 import type { Sql } from './sql.js'
@@ -23,6 +24,13 @@ export function sqlReader(driver: Driver, sql: Sql): RunReader {
     async history(uid, { after, limit, newestFirst }) {
       const text = newestFirst ? sql.historyNewest : sql.historyOldest
       return (await query(text, [uid, after, limit])).map(entryOf)
+    },
+    async checkpoints(uid, { after, limit, newestFirst }) {
+      const text = newestFirst ? sql.checkpointsNewest : sql.checkpointsOldest
+      return (await query(text, [uid, after, limit])).map(entryOf)
+    },
+    async documents(uid) {
+      return (await query(sql.documents, [uid])).map(documentOf)
     },
     async openChildren(uid) {
       return (await query(sql.openChildren, [uid])).map(viewOf)
@@ -92,6 +100,8 @@ function viewOf(row: Row): RunView {
     crashes: numberOf(row, 'crashes'),
     undoOpen: numberOf(row, 'undo_open'),
     state: textOrNull(row, 'state'),
+    place: textOrNull(row, 'place'),
+    error: textOrNull(row, 'error'),
     tags: tagsOf(textOf(row, 'tags')),
     parentUid: textOrNull(row, 'parent_uid') as Uid | null,
     parentId: textOrNull(row, 'parent_id') as RunId | null,

@@ -13,6 +13,7 @@ import type {
   Loaded,
   OperatingStore,
   Owned,
+  Reply,
   RunReader,
   Settled,
   Store,
@@ -27,10 +28,10 @@ import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { checkSchemaName, migrate } from './migrate.js'
 import { sqlOperating } from './operating.js'
-import { claimedOf } from './pack-commit.js'
 import { definitionsText, entryOf, sqlReader } from './reader.js'
 import { type Sql, sqlOf } from './sql.js'
 import { openStepTransaction } from './step-transaction.js'
+import { claimedOf } from './unpack-answers.js'
 import { loadedOf } from './unpack-load.js'
 import {
   list,
@@ -240,6 +241,7 @@ class SqlStore implements Omit<Store, keyof OperatingStore | keyof EventStore> {
       uid: textOf(row, 'uid') as Uid,
       no: numberOf(row, 'no'),
       fate: textOf(row, 'fate') as CallFate,
+      reply: replyOf(row),
     }))
   }
 
@@ -258,6 +260,11 @@ class SqlStore implements Omit<Store, keyof OperatingStore | keyof EventStore> {
   private write(text: string, params: readonly SqlValue[]): Promise<readonly Row[]> {
     return withRetries(() => this.driver.query('commit', text, params))
   }
+}
+
+function replyOf(row: Row): Reply | null {
+  const kind = textOrNull(row, 'kind') as Reply['kind'] | null
+  return kind === null ? null : { kind, payload: textOrNull(row, 'payload') }
 }
 
 function workerParams(by: Worker): SqlValue[] {

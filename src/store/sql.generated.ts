@@ -102,10 +102,12 @@ create index journal_behind on @schema@.journal (uid, seq) where kind in ('round
 
 -- Numbered per run under the row lock, so visible numbers are always a prefix. Kept until the run is pruned:
 -- a taken message (taken_seq set, payload moved to the journal; 0: a refused trigger) still refuses its id a second time.
+-- Who waits for more than its being taken waits for reply_seq: 0 while it is to come, then the entry that answers it.
 create table @schema@.messages (
   uid uuid not null,
   no int not null,
   taken_seq int,
+  reply_seq int,
   at timestamptz not null,
   id text collate "C" not null,
   kind text not null,
@@ -117,11 +119,33 @@ create table @schema@.messages (
 );
 create index messages_untaken on @schema@.messages (uid, no) where taken_seq is null;
 
--- What a run shows of itself while it goes on (get().state). Apart from its row, which every step writes anew.
+-- What a run shows of itself while it goes on (get().state; of a machine also where it is, and the error of its last attempt
+-- to leave). Apart from its row, which every step writes anew.
 create table @schema@.states (
   uid uuid primary key,
-  state text not null
+  place text,
+  error text,
+  state text
 );
+
+-- What a run shows to people. Written with the entry \`seq\`; visible until the entry \`until_seq\`, which has put another in its
+-- place: that stands where the first one stood (position).
+create table @schema@.documents (
+  uid uuid not null,
+  seq int not null,
+  no int not null,
+  until_seq int,
+  position_seq int not null,
+  position_no int not null,
+  hidden boolean not null,
+  id text not null,
+  type text collate "C" not null,
+  key text collate "C",
+  tags text[] not null,
+  content text not null,
+  primary key (uid, seq, no)
+);
+create unique index documents_key on @schema@.documents (uid, type, key) where key is not null and until_seq is null;
 
 -- One row per incarnation of an engine process.
 create table @schema@.workers (
@@ -180,14 +204,14 @@ create view @schema@.shown_v1 as
       @schema@.ms_v1(r.created_at) as created_at, @schema@.ms_v1(greatest(o.at, r.updated_at)) as updated_at, @schema@.ms_v1(r.started_at) as started_at,
       @schema@.ms_v1(r.finished_at) as finished_at, @schema@.ms_v1(r.deadline_at) as deadline_at, f.payload as input,
       l.kind as end_kind, l.name as end_name, l.occurrence as end_occurrence, l.attempt as end_attempt, @schema@.ms_v1(l.at) as end_at,
-      l.meta as end_meta, l.payload as end_payload, s.state
+      l.meta as end_meta, l.payload as end_payload, s.state, s.place, s.error
     from @schema@.runs r
     cross join lateral (select j.payload from @schema@.journal j where j.uid = r.uid and j.seq = 1 limit 1) f
     left join lateral (
       select j.* from @schema@.journal j where j.uid = r.uid and j.seq = r.seq and r.finished_at is not null limit 1) l on true
     left join lateral (
       select j.seq, j.at from @schema@.journal j where j.uid = r.uid and r.owner is not null order by j.seq desc limit 1) o on true
-    left join lateral (select s.state from @schema@.states s where s.uid = r.uid limit 1) s on true;` },
+    left join lateral (select s.state, s.place, s.error from @schema@.states s where s.uid = r.uid limit 1) s on true;` },
   { number: 2, name: 'commit', breaking: false, sql: `-- breaking: no
 -- The commit call: starts, messages and turn results in one transaction, several statements in a fixed order.
 --
@@ -204,7 +228,8 @@ create view @schema@.shown_v1 as
 -- Parameters: by_… the committer; t_ turns, e_ their entries, k_ messages they have taken (below 0: refused); s_ starts (s_turn 0: a
 -- caller's, else a child of that turn); m_ messages (m_turn 0: a caller's, else of that turn). Indexes are 1-based. Packed texts: texts_v1.
 -- t_mail: 1 if the turn has messages. feed_into: the row that an earlier part of the same commit has written.
--- t_waits, t_events: listen_v1, null if no turn has any.
+-- t_waits, t_events: listen_v1; t_documents, t_answers: leave_behind_v1; null if no turn has any.
+-- t_state: what people see of the run: place, error and state, parted by U+001C. Without a place, only the state is new.
 -- in_xact: the transaction this must be part of (a step's own), else null.
 --
 -- Answers, one record each (U+001E), fields by U+001F: source (t, s, m), index, kind, …. None for a start that this call
@@ -230,7 +255,7 @@ create function @schema@.commit_v1(
   s_turn int[], s_uid uuid[], s_claim boolean[], s_priority int[], s_delay float8[], s_timeout float8[], s_parent uuid[],
   s_parent_id text, s_workspace text, s_id text, s_def text, s_version text, s_tags text, s_meta text, s_input text,
   m_turn int[], m_to uuid[], m_claim boolean[], m_kind text[], m_workspace text, m_run text, m_id text, m_name text, m_meta text, m_payload text,
-  t_waits text, t_events text
+  t_waits text, t_events text, t_documents text, t_answers text
 ) returns table (now_ms float8, feed_row text, silent int, answers text, claimed text)
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -374,10 +399,14 @@ begin
             e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
           where is_whole or applied[e.turn] = phase;
       if t_state <> '' then
-        insert into states (uid, state)
-          select t.uid, t.state from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, state, i)
-            where t.state is not null and (is_whole or applied[t.i] = phase)
-          on conflict (uid) do update set state = excluded.state;
+        insert into states (uid, place, error, state)
+          select t.uid, nullif(split_part(t.shown, E'\\x1c', 1), ''), nullif(split_part(t.shown, E'\\x1c', 2), ''), nullif(split_part(t.shown, E'\\x1c', 3), '')
+            from unnest(t_uid, texts_v1(t_state)) with ordinality t (uid, shown, i)
+            where t.shown is not null and (is_whole or applied[t.i] = phase)
+          on conflict (uid) do update set
+            place = coalesce(excluded.place, states.place),
+            error = case when excluded.place is null then states.error else excluded.error end,
+            state = coalesce(excluded.state, states.state);
       end if;
       if cardinality(k_turn) > 0 then
         plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
@@ -447,6 +476,9 @@ begin
 
   if t_waits is not null or t_events is not null then
     perform listen_v1(t_uid, applied, t_waits, t_events, now_at);
+  end if;
+  if t_documents is not null or t_answers is not null then
+    perform leave_behind_v1(t_uid, t_seq, applied, t_documents, t_answers);
   end if;
 
   -- Mail. Known ids come first (they change nothing, whatever became of the run), then the state of the run, then the
@@ -577,6 +609,44 @@ begin
   answers := nullif(concat_ws(E'\\x1e', turn_answers, answers), '');
   now_ms := ms_v1(now_at);
   return next;
+end $f$;
+
+-- What the entries of turns leave beside the journal, as JSON: [turn, entry, hidden, id, type, key, tags, content], and the messages
+-- that they answer: [turn, no, entry], null: later. Rare, so it is planned each time (C6).
+create function @schema@.leave_behind_v1(t_uid uuid[], t_seq int[], applied int[], t_documents text, t_answers text) returns void
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  d json;
+  run uuid;
+  at_seq int;
+  old documents;
+begin
+  for d in select e.one from json_array_elements(t_documents::json) with ordinality e (one, i)
+      where applied[(e.one ->> 0)::int] > 0 order by e.i loop
+    run := t_uid[(d ->> 0)::int];
+    at_seq := t_seq[(d ->> 0)::int] + (d ->> 1)::int;
+    old := null;
+    if d ->> 5 is not null then
+      update documents o set until_seq = at_seq
+        where o.uid = run and o.type = d ->> 4 and o.key = d ->> 5 and o.until_seq is null returning o.* into old;
+    end if;
+    insert into documents (uid, seq, no, position_seq, position_no, hidden, id, type, key, tags, content)
+      select run, at_seq, n.no, coalesce(old.position_seq, at_seq), coalesce(old.position_no, n.no), (d ->> 2)::boolean, d ->> 3, d ->> 4,
+          d ->> 5, array(select json_array_elements_text(d -> 6)), d ->> 7
+        from (select coalesce(max(o.no), 0) + 1 as no from documents o where o.uid = run and o.seq = at_seq) n;
+  end loop;
+  if t_answers is not null then
+    -- The last word about a message counts.
+    update messages m set reply_seq = coalesce(t_seq[a.turn] + a.entry, 0)
+      from (select distinct on (a.turn, a.no) a.turn, a.no, a.entry
+        from (select (e.one ->> 0)::int as turn, (e.one ->> 1)::int as no, (e.one ->> 2)::int as entry, e.i
+          from json_array_elements(t_answers::json) with ordinality e (one, i)) a
+        where applied[a.turn] > 0 order by a.turn, a.no, a.i desc) a
+      where m.uid = t_uid[a.turn] and m.no = a.no;
+  end if;
 end $f$;` },
   { number: 3, name: 'ownership', breaking: false, sql: `-- breaking: no
 -- Who owns a run, and who gives it back.
@@ -1039,7 +1109,8 @@ begin
 end $f$;
 
 -- A new run with a copy of the first entries of another, which is only read. Messages were taken by the other run: their
--- numbers mean nothing here. What the other has done is the other's to undo: \`inherited\`.
+-- numbers mean nothing here. What the other has done is the other's to undo: \`inherited\`. Documents come with the entries that
+-- wrote them; what only a later entry has replaced is visible again.
 create function @schema@.fork_v1(
   of_uid uuid, up_to int, f_uid uuid, f_id text, f_meta text, f_input text, o_seq int[], o_payload text, forgets int[]
 ) returns table (kind text, uid text, def text, is_same boolean)
@@ -1067,6 +1138,10 @@ begin
           case when j.seq = 1 then coalesce(f_input, j.payload) else coalesce(o.payload, j.payload) end
         from journal j left join unnest(o_seq, texts_v1(o_payload)) o (seq, payload) on o.seq = j.seq
         where j.uid = of_uid and j.seq <= up_to;
+    insert into documents (uid, seq, no, until_seq, position_seq, position_no, hidden, id, type, key, tags, content)
+      select f_uid, d.seq, d.no, case when d.until_seq <= up_to then d.until_seq end, d.position_seq, d.position_no, d.hidden, d.id, d.type,
+          d.key, d.tags, d.content
+        from documents d where d.uid = of_uid and d.seq <= up_to;
     kind := 'done';
     return next;
     return;
@@ -1109,6 +1184,7 @@ begin
     delete from journal j where j.uid = any (doomed);
     delete from messages m where m.uid = any (doomed);
     delete from states s where s.uid = any (doomed);
+    delete from documents d where d.uid = any (doomed);
     delete from waits w where w.uid = any (doomed);
     pruned := cardinality(doomed);
     next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
@@ -1267,7 +1343,7 @@ export const QUERIES = {
   $40::int[], $41::uuid[], $42::boolean[], $43::int[], $44::float8[], $45::float8[], $46::uuid[],
   $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
   $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
-  $65::text, $66::text)`,
+  $65::text, $66::text, $67::text, $68::text)`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms`,
@@ -1301,11 +1377,13 @@ export const QUERIES = {
     select r.uid, r.workspace, r.id, r.status, r.seq from @schema@.runs r
       where r.workspace = t.workspace and r.id = t.id and r.finished_at is not null limit 1) r
   cross join lateral (select j.payload, j.meta from @schema@.journal j where j.uid = r.uid and j.seq = r.seq limit 1) j`,
-  called: `select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate
+  called: `select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.taken_seq = 0 then 'refused' else 'finished' end as fate,
+    j.kind, j.payload
   from unnest($1::uuid[], $2::int[]) t (uid, no)
-  left join lateral (select m.taken_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select m.taken_seq, m.reply_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
+  left join lateral (select j.kind, j.payload from @schema@.journal j where j.uid = t.uid and j.seq = m.reply_seq limit 1) j on m.reply_seq > 0
   left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
-  where m.taken_seq is not null or g.goes is null`,
+  where (m.taken_seq is not null and m.reply_seq is distinct from 0) or g.goes is null`,
   delivered: `update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending`,
   inherited: `select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload
   from @schema@.feed f
@@ -1370,6 +1448,16 @@ export const QUERIES = {
   where j.uid = $1::uuid and ($2::int is null or j.seq > $2) order by j.seq limit $3::int`,
   historyNewest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
   where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int`,
+  checkpointsOldest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
+  order by j.seq limit $3::int`,
+  checkpointsNewest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
+  order by j.seq desc limit $3::int`,
+  documents: `select d.seq, d.no, d.until_seq, d.hidden, d.id, d.type, d.key, array_to_json(d.tags)::text as tags, d.content, j.name, j.occurrence, j.attempt, @schema@.ms_v1(j.at) as at
+  from @schema@.documents d
+  cross join lateral (select j.* from @schema@.journal j where j.uid = d.uid and j.seq = d.seq limit 1) j
+  where d.uid = $1::uuid order by d.position_seq, d.position_no, d.seq, d.no`,
   liveDefinitions: `select w.definitions from @schema@.workers w where w.lease_until > (select @schema@.clock_v1())`,
 } as const
 

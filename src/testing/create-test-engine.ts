@@ -1,6 +1,7 @@
 // A test engine: the real one, composed on a database in memory, with a clock that is moved by hand and lives that
 // can be ended.
 
+import type { AnyClass } from '../authoring/types.js'
 import { composeEngine } from '../create-engine.js'
 import { readEngineOptions, type Settings } from '../engine/options.js'
 import type { Definition, Duration, Engine } from '../index.js'
@@ -30,9 +31,9 @@ export function commitsOfEngine(engine: object | undefined): Commits | null {
 }
 
 /** Opens the real engine in memory, on a schema of its own. */
-export async function createTestEngine<const W extends readonly Definition[] = readonly []>(
-  options: TestEngineOptions<W> = {},
-): Promise<TestEngine<W>> {
+export async function createTestEngine<
+  const W extends readonly (Definition | AnyClass)[] = readonly [],
+>(options: TestEngineOptions<W> = {}): Promise<TestEngine<W>> {
   const engine = await openTestEngine(options, { openDatabase: openTestDatabase, trouble: null })
   return engine as TestEngine<W>
 }

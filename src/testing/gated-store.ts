@@ -8,6 +8,7 @@ import {
   StoreUnavailable,
   type TurnDelta,
 } from '../kernel/store.js'
+import type { Uid } from '../model/ids.js'
 import { type Life, never } from './life.js'
 
 export interface Watcher {
@@ -72,7 +73,10 @@ export function gatedStore(store: Store, life: Life, watched: Watcher | null): S
         if (!life.alive) await transaction.rollback()
         return gatedTransaction(transaction, life, watcher)
       }),
-    read: store.read,
+    // Steps read them: that is work of the engine, not of their code.
+    read: Object.assign(Object.create(store.read), {
+      documents: (uid: Uid) => life.within(() => store.read.documents(uid)),
+    }),
   }
   return new Proxy(store, {
     get: (target, key) => {

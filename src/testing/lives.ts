@@ -14,7 +14,7 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import type { CallFate, RunReader, Settled, Store } from '../kernel/store.js'
+import type { Called, RunReader, Settled, Store } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import { gatedStore, type Watcher } from './gated-store.js'
 import { Life, OVER } from './life.js'
@@ -169,7 +169,7 @@ export class Lives implements Kernel {
     return this.sent(what, (kernel) => kernel.signal(to, name, payload, messageId))
   }
 
-  trigger(to: Address, call: TriggerCall): Promise<CallFate> {
+  trigger(to: Address, call: TriggerCall): Promise<Called> {
     const id = call.id ?? this.newId<MessageId>()
     return this.sent(`trigger "${call.name}"`, (kernel) => kernel.trigger(to, { ...call, id }))
   }

@@ -1,12 +1,13 @@
 // The public types of a simulation.
 
+import type { AnyClass } from '../authoring/types.js'
 import type { Definition, InputOf } from '../index.js'
 import type { Fault } from './seed-plan.js'
 import type { TestEngine, TestEngineOptions } from './types.js'
 
 export interface SimulateOptions<
-  D extends Definition = Definition,
-  W extends readonly Definition[] = readonly [],
+  D extends Definition | AnyClass = Definition,
+  W extends readonly (Definition | AnyClass)[] = readonly [],
 > {
   /** What the run is started with. Not with a scenario: that starts what it wants. */
   input?: InputOf<D> | undefined

@@ -1,6 +1,7 @@
 // Runs a workflow of the user many times, each time with other things that go wrong, and reports the first effect that
 // does not stand it.
 
+import type { AnyClass } from '../authoring/types.js'
 import type { Definition } from '../index.js'
 import { PerdureError } from '../model/errors.js'
 import { openTestEngine } from './create-test-engine.js'
@@ -16,8 +17,8 @@ import { type Ended, untilItEnds } from './until-it-ends.js'
 
 /** Runs the workflow under crashes, duplicates, delays and pauses; reports the first effect that is not idempotent. */
 export async function simulate<
-  D extends Definition,
-  const W extends readonly Definition[] = readonly [],
+  D extends Definition | AnyClass,
+  const W extends readonly (Definition | AnyClass)[] = readonly [],
 >(workflow: D, options: SimulateOptions<D, W> = {}): Promise<SimulationReport> {
   const simulation = readSimulation(workflow, options)
   return new Simulator(simulation).report()

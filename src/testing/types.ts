@@ -1,8 +1,9 @@
 // The public types of the test kit.
 
+import type { AnyClass, TypesOf } from '../authoring/types.js'
 import type { Definition, Duration, Engine, EngineOptions, Step } from '../index.js'
 
-type Part<D, K extends 'parsed' | 'output'> = D extends Definition<string, infer T> ? T[K] : never
+type Part<D, K extends 'parsed' | 'output'> = TypesOf<D>[K]
 
 /** The real engine on a database in memory, with a clock that moves only when told. */
 export interface TestEngine<W = unknown> extends Engine<W> {
@@ -16,13 +17,13 @@ export interface TestEngine<W = unknown> extends Engine<W> {
   /** Crash once: when that step is next about to run, or has run and is not recorded yet (the default). */
   crashAt(step: string, when?: 'before' | 'after'): void
   /** In the place of a whole definition. Its result is recorded as the real one would be. */
-  stub<D extends Definition>(
+  stub<D extends Definition | AnyClass>(
     target: D,
     fn: (input: Part<D, 'parsed'>, step: Step) => Part<D, 'output'> | Promise<Part<D, 'output'>>,
   ): { readonly calls: readonly Part<D, 'parsed'>[] }
   /** In the place of an inline or transactional step, by its name. */
   stub(
-    target: Definition,
+    target: Definition | AnyClass,
     step: string,
     fn: (step: Step) => unknown,
   ): { readonly calls: readonly Step[] }

@@ -15,7 +15,8 @@ import type {
   Worker,
 } from '../../src/kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7, type WorkerId } from '../../src/model/ids.js'
-import type { Entry, Message, NewEntry, NewMessage } from '../../src/model/run.js'
+import type { DocumentRow } from '../../src/model/program.js'
+import type { Entry, Message, NewDocument, NewEntry, NewMessage } from '../../src/model/run.js'
 
 let lastUidAt = 0
 /** Each later than the one before, also within one millisecond: lists are in this order. */
@@ -118,7 +119,9 @@ export function turn(fence: Fence, changes: Partial<TurnDelta> = {}): TurnDelta 
     starts: [],
     messages: [],
     undoOpen: null,
-    state: null,
+    shown: null,
+    documents: [],
+    answers: [],
     next: { kind: 'go' },
     ...changes,
   }
@@ -204,6 +207,15 @@ export async function viewOf(store: Store, { workspace, id }: NewRun) {
 
 export async function historyOf(store: Store, { uid }: NewRun): Promise<readonly Entry[]> {
   return await store.read.history(uid, { after: null, limit: 1_000, newestFirst: false })
+}
+
+export function newDocument(changes: Partial<NewDocument> = {}): NewDocument {
+  const [id, content] = [randomUUID(), '{"text":"hello"}']
+  return { id, type: 'Note', key: null, tags: [], isHidden: false, content, ...changes }
+}
+
+export async function documentsOf(store: Store, { uid }: NewRun): Promise<readonly DocumentRow[]> {
+  return await store.read.documents(uid)
 }
 
 /** The untaken messages of a run that `fence` owns. */

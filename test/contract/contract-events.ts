@@ -63,8 +63,8 @@ export function eventContract(on: Case): void {
       await store.commit(by, [delta], PLAIN)
       await store.commit(by, [delta], RESENT)
       const decided = [
-        { uid: run.uid, no: 1, fate: 'taken' },
-        { uid: run.uid, no: 3, fate: 'refused' },
+        { uid: run.uid, no: 1, fate: 'taken', reply: null },
+        { uid: run.uid, no: 3, fate: 'refused', reply: null },
       ]
       expect(await store.called(all)).toEqual(decided)
       expect((await mailOf(store, fenceOf(run, by))).map(({ no }) => no)).toEqual([2])
@@ -82,7 +82,7 @@ export function eventContract(on: Case): void {
     await commit(store, by, signal(run, { kind: 'trigger' }))
     await commit(store, by, ended(fenceOf(run, by)))
     expect(await store.called([{ uid: run.uid, no: 1 }])).toEqual([
-      { uid: run.uid, no: 1, fate: 'finished' },
+      { uid: run.uid, no: 1, fate: 'finished', reply: null },
     ])
   })
 

@@ -33,7 +33,7 @@ export async function onDriver(name: string, driver: Driver, schema: string): Pr
     messages: () =>
       driver.query(
         'read',
-        `select uid::text, no, id, kind, name, payload, taken_seq, (extract(epoch from at) * 1000)::float8 as at
+        `select uid::text, no, id, kind, name, payload, taken_seq, reply_seq, (extract(epoch from at) * 1000)::float8 as at
            from ${schema}.messages order by uid, no`,
         [],
       ),
@@ -54,9 +54,9 @@ function inMemory(): Compared & { readonly store: MemoryStore; now(): number } {
       [...store.runs.values()]
         .toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
         .flatMap(({ uid, messages }) =>
-          messages.map(({ no, id, kind, name, payload, takenSeq, at }) => {
-            const taken_seq = takenSeq
-            return { uid, no, id, kind, name, payload, taken_seq, at }
+          messages.map(({ no, id, kind, name, payload, takenSeq, replySeq, at }) => {
+            const [taken_seq, reply_seq] = [takenSeq, replySeq]
+            return { uid, no, id, kind, name, payload, taken_seq, reply_seq, at }
           }),
         ),
   }

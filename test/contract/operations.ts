@@ -12,10 +12,16 @@ import type {
   Worker,
 } from '../../src/kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7, type WorkerId } from '../../src/model/ids.js'
-import { type EntryKind, type FinalStatus, isFinal, type NewEntry } from '../../src/model/run.js'
+import {
+  type EntryKind,
+  type FinalStatus,
+  isFinal,
+  type NewEntry,
+  type Shown,
+} from '../../src/model/run.js'
 import type { MemoryRun, MemoryStore } from '../../src/store/memory.js'
 import type { Rng } from '../simulation/scheduler.js'
-import { entry, newMessage, newRun, park, turn } from './builders.js'
+import { entry, newDocument, newMessage, newRun, park, turn } from './builders.js'
 
 export interface Operation {
   readonly name: string
@@ -197,9 +203,49 @@ export class Operations {
       events: rng.chance(0.15) ? [this.event()] : [],
       waits: rng.chance(0.15) ? [this.wait()] : null,
       undoOpen: rng.chance(0.1) ? rng.int(3) : null,
-      state: rng.chance(0.1) ? '{"s":1}' : null,
+      shown: rng.chance(0.15) ? this.shown() : null,
+      documents: rng.chance(0.25) ? this.documents(entries.length) : [],
+      answers: this.answers(row, entries.length > 0 ? taken : [], entries.length),
       next,
     })
+  }
+
+  private shown(): Shown {
+    const { rng } = this
+    const at = { place: rng.pick(['a', 'b é']), error: rng.chance(0.3) ? '"e"' : null }
+    const state = `{"s":${rng.int(3)}}`
+    return rng.pick([{ at }, { state }, { at, state }])
+  }
+
+  /** Few types and keys, so that they meet. */
+  private documents(entries: number): TurnDelta['documents'] {
+    const { rng } = this
+    const count = entries > 0 ? rng.between(1, 3) : 0
+    // Those of one entry stand together, as a turn gives them.
+    const places = Array.from({ length: count }, () => rng.between(1, entries)).sort(
+      (a, b) => a - b,
+    )
+    return places.map((place) => {
+      const document = newDocument({
+        id: `d${rng.int(1_000_000)}`,
+        type: rng.pick(['Note', 'Draft']),
+        key: rng.pick([null, 'k', 'l "é']),
+        tags: rng.chance(0.3) ? ['t', 'u,'] : [],
+        isHidden: rng.chance(0.2),
+        content: JSON.stringify(`é ${rng.int(9)} \\ \u2028`),
+      })
+      return { document, entry: place }
+    })
+  }
+
+  private answers({ messages }: MemoryRun, taken: readonly number[], entries: number) {
+    const { rng } = this
+    const later = taken.filter(() => rng.chance(0.4)).map((no) => ({ no, entry: null }))
+    const open = messages.filter(({ replySeq }) => replySeq === 0 && entries > 0)
+    const now = open
+      .filter(() => rng.chance(0.5))
+      .map(({ no }) => ({ no, entry: rng.between(1, entries) }))
+    return [...later, ...now]
   }
 
   private fence(row: MemoryRun): Fence {
@@ -214,12 +260,13 @@ export class Operations {
     const { rng } = this
     const isOfRun = kind.startsWith('run.')
     const name = isOfRun ? '' : rng.pick(['a', 'b'])
+    const checkpoint = kind === 'step.completed' ? { checkpoint: rng.between(1, 9) } : {}
     return entry({
       kind,
       name,
       occurrence: isOfRun ? 0 : rng.between(1, 3),
       at: this.now(),
-      meta: rng.chance(0.3) ? { target: 'inline', askedAgo: rng.int(9) } : null,
+      meta: rng.chance(0.3) ? { target: 'inline', askedAgo: rng.int(9), ...checkpoint } : null,
       payload: rng.chance(0.8) ? JSON.stringify(`é ${rng.int(9)} \u2028`) : null,
     })
   }
@@ -371,7 +418,7 @@ export class Operations {
     const row = this.row()
     if (!row) return this.claim()
     const { workspace, id } = row.run
-    switch (rng.int(7)) {
+    switch (rng.int(9)) {
       case 0:
         return operation('get', id, (store) => store.read.get(workspace, id))
       case 1: {
@@ -392,6 +439,12 @@ export class Operations {
           messages.flatMap(({ no, kind }) => (kind === 'trigger' ? [{ uid, no }] : [])),
         )
         return operation('called', calls, async (store) => sorted(await store.called(calls)))
+      }
+      case 6:
+        return operation('documents', row.uid, (store) => store.read.documents(row.uid))
+      case 7: {
+        const page = { after: rng.chance(0.5) ? null : 2, limit: 3, newestFirst: rng.chance(0.5) }
+        return operation('checkpoints', page, (store) => store.read.checkpoints(row.uid, page))
       }
       default:
         return this.list(row)
@@ -443,6 +496,15 @@ export async function snapshot(store: Store): Promise<unknown> {
   const runs = await store.read.list({ ...all, newestFirst: false, limit: 10_000 })
   const page = { after: null, limit: 10_000, newestFirst: false }
   const histories = []
-  for (const { uid } of runs) histories.push(await store.read.history(uid, page))
-  return { runs, histories, isOpen: runs.filter(({ status }) => !isFinal(status)).length }
+  const documents = []
+  for (const { uid } of runs) {
+    histories.push(await store.read.history(uid, page))
+    documents.push(await store.read.documents(uid))
+  }
+  return {
+    runs,
+    histories,
+    documents,
+    isOpen: runs.filter(({ status }) => !isFinal(status)).length,
+  }
 }

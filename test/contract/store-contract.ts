@@ -3,7 +3,9 @@
 
 import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
+import { answerContract } from './contract-answers.js'
 import { batchContract } from './contract-batches.js'
+import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
 import { loadingContract } from './contract-loading.js'
@@ -53,11 +55,13 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('start', () => startContract(on))
     describe('turn', () => turnContract(on))
     describe('a turn that only adds entries', () => plainContract(on))
+    describe('documents, and what is shown', () => documentContract(on))
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
     describe('load', () => loadingContract(on))
     describe('reopen', () => reopenContract(on))
+    describe('a message that is answered later', () => answerContract(on))
     describe('operating', () => operatingContract(on))
     describe('events and calls', () => eventContract(on))
     describe('fork and retention', () => forkContract(on))

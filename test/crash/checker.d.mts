@@ -9,6 +9,8 @@ export function check(
     readonly runs: ReadonlyMap<string, string>
     readonly acked: readonly string[]
     readonly normal: Normal
+    /** What senders of events were told. */
+    readonly sent?: readonly { readonly id: string; readonly to: string; readonly count: number }[]
     /** false: not every life listened. */
     readonly events?: boolean
     readonly isReborn?: boolean

@@ -2,6 +2,7 @@
 //
 // `normal`: by kind, what a run of it becomes that nobody disturbs (see normalOf).
 
+import { checkMachines, isEndless } from './checker-machines.mjs'
 import { checkOthers, isCall } from './checker-others.mjs'
 import { checkScopes, checkStopping } from './checker-scopes.mjs'
 
@@ -17,10 +18,11 @@ const TOLD = {
   ...{ 'step.failed': 'step.failed', 'run.completed': 'run.completed' },
   ...{ 'run.failed': 'run.failed', 'run.cancelled': 'run.cancelled' },
 }
+const ASSEMBLED = ['@1/cut', '@2/bore', '@3/clean', '@4/dry', '@5/pack']
 /** Steps with an effect in their transaction, by definition. */
 const EFFECTIVE = {
   ...{ writer: ['one', 'second', 'three'], crowded: ['slow'], crossed: ['paid'] },
-  ...{ hog: ['paid'] },
+  ...{ hog: ['paid'], assembly: ASSEMBLED },
 }
 /** The owner's clock is at most the database's, and behind it by a round trip; those of a busy machine are long. */
 const CLOCK_MS = 1_000
@@ -29,7 +31,10 @@ const CLOCK_MS = 1_000
  * @param {object} snapshot
  * @param {{ runs: ReadonlyMap<string, string>, acked: readonly string[], normal: object, events?: boolean }} expected
  */
-export function check(snapshot, { runs, acked, normal, events = true, isReborn = false, stops }) {
+export function check(
+  snapshot,
+  { runs, acked, normal, sent, events = true, isReborn = false, stops },
+) {
   const problems = []
   const say = (text) => problems.push(text)
   const world = indexed(snapshot)
@@ -54,6 +59,8 @@ export function check(snapshot, { runs, acked, normal, events = true, isReborn =
   checkEffects(snapshot, world, say)
   checkChildren(snapshot, world, say)
   checkOthers(snapshot, world, say)
+  const gone = (run) => isGivenUp(run, world)
+  checkMachines(snapshot, world, { sent, gone }, say)
   if (events) checkEvents(snapshot, world, say)
   return problems
 }
@@ -120,11 +127,11 @@ function checkRun(run, { journals }, say) {
   const end = journal.at(-1)
   if (journal.some(({ seq }, i) => seq !== i + 1)) say(`${id}: its journal has a gap`)
   if (run.seq !== journal.length) say(`${id}: row at ${run.seq}, journal at ${journal.length}`)
-  if (FINAL[end?.kind] !== run.status) say(`${id}: not final: ${standing(run)}`)
+  if (FINAL[end?.kind] !== run.status && !isEndless(run)) say(`${id}: not final: ${standing(run)}`)
   if (run.owner) say(`${id}: owned by ${run.owner} after everybody has left`)
   const ends = journal.filter(({ kind }) => FINAL[kind]).length
   const reopenings = journal.filter(({ kind }) => kind === 'run.reopened').length
-  if (ends !== reopenings + 1) say(`${id}: ${ends} ends`)
+  if (ends !== reopenings + 1 && !isEndless(run)) say(`${id}: ${ends} ends`)
   if (journal.some(({ epoch }, i) => i > 0 && epoch < journal[i - 1].epoch))
     say(`${id}: an older owner wrote behind a newer one`)
   const finals = new Map()

@@ -292,4 +292,79 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
     )
     expect(twice).toEqual([`${idOf('called')}: c-2 was taken twice`])
   })
+
+  const ofEntry = (kind: string, name: string) => {
+    const { uid } = rowOf(kind)
+    const entry = good.journal.find((one) => one.uid === uid && one.name === name)
+    if (!entry) throw new Error(`no ${name} of ${kind}`)
+    return { uid, seq: entry.seq }
+  }
+  const changedRun = (kind: string, change: object) =>
+    look({ ...good, runs: good.runs.map((r) => (r === rowOf(kind) ? { ...r, ...change } : r)) })
+
+  test('[E04] sees a transition of which a document, its place, its state or its rows are missing', () => {
+    const id = idOf('assembly')
+    const bored = ofEntry('assembly', '@2/bore')
+    const { seq } = ofEntry('assembly', '@3/clean')
+    const of = (at: number) => good.documents.filter((d) => d.uid === bored.uid && d.seq === at)
+    expect(of(seq).map(({ type }) => type)).toEqual(['part', 'progress'])
+    const [part] = of(seq)
+    const rest = good.documents.filter((document) => document !== part)
+    expect(look({ ...good, documents: rest })).toEqual([
+      expect.stringMatching(`${id}: step.completed @3/clean has documents progress`),
+    ])
+    const failed = good.documents.filter(
+      (d) => !(d.uid === bored.uid && d.type === 'ErrorDocument'),
+    )
+    expect(look({ ...good, documents: failed })).toHaveLength(2)
+    const early = part ? [{ ...part, seq: 99 }] : []
+    expect(look({ ...good, documents: [...good.documents, ...early] })).toEqual([
+      `${id}: a part of entry 99, which is not there`,
+    ])
+    expect(changedRun('assembly', { place: 'dried' })).toEqual([
+      `${id}: is shown at dried, and is at end`,
+    ])
+    expect(changedRun('assembly', { shownError: '{}' })).toEqual([
+      `${id}: shows error {}, its last outcome says otherwise`,
+    ])
+    expect(changedRun('assembly', { state: '{"log":[]}' })).toContainEqual(
+      expect.stringMatching(`${id}: shows {"log":\\[\\]}, its last checkpoint says`),
+    )
+    const effects = good.effects.filter(({ run, step }) => run !== id || step !== '@4/dry')
+    expect(look({ ...good, effects })).toEqual([`${id} @4/dry: 0 transactional effects`])
+  })
+
+  test('[E08] [E09] sees a checkpoint that is missing, and a transition that ran after its checkpoint', () => {
+    const id = idOf('assembly')
+    const gap = rewritten('assembly', (journal) =>
+      journal.map((entry) =>
+        entry.meta?.checkpoint === 2 ? { ...entry, meta: { ...entry.meta, checkpoint: 3 } } : entry,
+      ),
+    )
+    expect(gap).toEqual([`${id}: its checkpoints are 1,3,3,4,5`])
+    const cut = good.ledger.find(({ run, step }) => run === id && step === '@1/cut')
+    if (!cut) throw new Error('cut was not executed')
+    const again = { ...cut, life: 'another', at: cut.at + 5_000 }
+    expect(look({ ...good, ledger: [...good.ledger, again] })).toEqual([
+      expect.stringMatching(/@1\/cut: executed .* ms after its result was recorded/),
+    ])
+  })
+
+  test('[N03] sees an event that counted twice or not at all, and a sender that was told something else', () => {
+    const id = idOf('tally')
+    expect(changedRun('tally', { state: '{"count":4}' })).toContainEqual(
+      `${id}: counts 4, 3 events done, 3 taken`,
+    )
+    const told = (count: number) =>
+      check(good, {
+        ...{ runs: world.runs, acked: [], normal },
+        sent: [{ id: `${id}-1`, to: id, count }],
+      })
+    const right = world.said.find(({ sent }) => sent === `${id}-1`)?.count ?? 0
+    expect(told(right)).toEqual([])
+    expect(told(9)).toEqual([`${id}: ${id}-1 was told 9, and its event made it ${right}`])
+    const total = `${world.name}-total`
+    const runs = good.runs.map((run) => (run.id === total ? { ...run, state: '{"count":0}' } : run))
+    expect(look({ ...good, runs })).toContainEqual(`${total}: counts 0, 1 events done, 1 taken`)
+  })
 })

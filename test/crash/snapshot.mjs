@@ -4,9 +4,10 @@ const ms = (column) => `(extract(epoch from ${column}) * 1000)::float8`
 
 export async function readSnapshot(query, schema) {
   const runs = await query(
-    `select uid::text as uid, id, def, status, reason, stop, owner::text as owner, seq, epoch, inbox, taken, crashes, attempt,
+    `select r.uid::text as uid, id, def, status, reason, stop, owner::text as owner, seq, epoch, inbox, taken, crashes, attempt,
        parent_uid::text as parent, ${ms('due_at')} as due,
-       (select s.state from ${schema}.states s where s.uid = r.uid) as state from ${schema}.runs r order by uid`,
+       s.state, s.place, s.error as "shownError"
+       from ${schema}.runs r left join ${schema}.states s using (uid) order by r.uid`,
   )
   const journal = await query(
     `select uid::text as uid, seq, epoch, ${ms('at')} as at, kind, name, occurrence, attempt, meta, payload
@@ -14,6 +15,9 @@ export async function readSnapshot(query, schema) {
   )
   const messages = await query(
     `select uid::text as uid, no, id, kind, name, meta, taken_seq from ${schema}.messages order by uid, no`,
+  )
+  const documents = await query(
+    `select uid::text as uid, seq, type, content from ${schema}.documents`,
   )
   // `events` of a world are those of engine.on.
   const emitted = await query(`select id, name from ${schema}.events`)
@@ -26,6 +30,6 @@ export async function readSnapshot(query, schema) {
   const read = (row) => ({ ...row, meta: row.meta === null ? null : JSON.parse(row.meta) })
   return {
     ...{ runs, journal: journal.map(read), messages: messages.map(read) },
-    ...{ workers, feed, effects, emitted, waits },
+    ...{ workers, feed, effects, emitted, waits, documents },
   }
 }

@@ -7,7 +7,7 @@ import { openProxy } from './proxy.mjs'
 export const KINDS = [
   ...['chain', 'retried', 'sleeper', 'waiter', 'queued', 'all', 'race', 'writer'],
   ...['stopped', 'family', 'reopened', 'saga', 'rival', 'months', 'broken', 'resting'],
-  ...['caller', 'hearer', 'called'],
+  ...['caller', 'hearer', 'called', 'assembly', 'tally'],
 ]
 /** A kind that leads to the point. */
 const LEADS = {
@@ -120,9 +120,10 @@ async function oneLife(world, { point, hit, afterMs }, runs) {
 export async function verdict(world, normal, { isReborn = false, ...options } = {}) {
   const isFinished = await world.finish(options)
   const acked = [...new Set(world.said.flatMap(({ acked: id }) => id ?? []))]
+  const sent = world.said.flatMap(({ sent: id, to, count }) => (id ? [{ id, to, count }] : []))
   const snapshot = await world.snapshot()
   const stops = new Map(world.victims.map((victim) => [victim.pid, victim.stops]))
-  const problems = check(snapshot, { runs: world.runs, acked, normal, isReborn, stops })
+  const problems = check(snapshot, { runs: world.runs, acked, normal, sent, isReborn, stops })
   const unwanted = world.said.filter(({ failed, error }) => failed || error)
   return [
     ...(isFinished ? [] : ['the last lives did not finish']),

@@ -30,7 +30,8 @@ const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
 const flags = join(order.folder, 'flags')
 mkdirSync(flags, { recursive: true })
 const ledger = openLedger({ ...order.ledger, life })
-const context = { ledger, flags, say, folder: order.folder }
+const { folder, world } = order
+const context = { ledger, flags, say, folder, world }
 const parts = [makeWorkloads(context), special(context), makeFaultWorkloads(context)]
 const kinds = Object.assign({}, ...parts.map((part) => part.kinds))
 const definitions = parts

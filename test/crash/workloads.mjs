@@ -8,13 +8,14 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError, task, workflow } from '../../dist/index.js'
+import { makeMachineWorkloads } from './workloads-machines.mjs'
 import { makeOtherWorkloads } from './workloads-others.mjs'
 import { makeScopeWorkloads, shows } from './workloads-scopes.mjs'
 
 const STEP_MS = 4
 
 /** @param {{ ledger: { begun(step: object, name: string): Promise<void> }, flags: string }} context */
-export function makeWorkloads({ ledger, flags, say }) {
+export function makeWorkloads({ ledger, flags, say, world }) {
   const does = (name, value) => async (step) => {
     await ledger.begun(step, name)
     await sleep(STEP_MS)
@@ -152,10 +153,12 @@ export function makeWorkloads({ ledger, flags, say }) {
   }
   const scoped = makeScopeWorkloads({ does, ledger, begin })
   const others = makeOtherWorkloads({ does, begin })
+  const machines = makeMachineWorkloads({ ledger, begin, say, world })
   const plain = (definition) => ({ drive: (engine, id) => begin(engine, definition, id) })
   const kinds = {
     ...scoped.kinds,
     ...others.kinds,
+    ...machines.kinds,
     chain: plain(chain),
     retried: plain(retried),
     sleeper: plain(sleeper),
@@ -206,6 +209,7 @@ export function makeWorkloads({ ledger, flags, say }) {
   const definitions = [
     ...[chain, retried, sleeper, waiter, square, inner, queued, all, race, writer],
     ...[stopped, family, reopened, ...scoped.definitions, ...others.definitions],
+    ...machines.definitions,
   ]
   return { definitions, kinds }
 }

@@ -32,6 +32,10 @@ export interface Order {
 export interface Said {
   readonly open?: number
   readonly acked?: string
+  /** An event that was answered: to whom it went, and what that had counted then. */
+  readonly sent?: string
+  readonly to?: string
+  readonly count?: number
   readonly driven?: string
   readonly ended?: string
   readonly status?: string
@@ -76,6 +80,8 @@ export interface RunRow {
   readonly parent: string | null
   /** What it has shown last. */
   readonly state: string | null
+  readonly place: string | null
+  readonly shownError: string | null
 }
 
 export interface JournalRow {
@@ -103,6 +109,13 @@ export interface Execution {
   readonly at: number
 }
 
+export interface DocumentRow {
+  readonly uid: string
+  readonly seq: number
+  readonly type: string
+  readonly content: string
+}
+
 export interface Snapshot {
   readonly runs: readonly RunRow[]
   readonly journal: readonly JournalRow[]
@@ -121,6 +134,7 @@ export interface Snapshot {
   readonly workers: readonly { readonly id: string }[]
   readonly feed: readonly { readonly worker: string; readonly ranges: string }[]
   readonly effects: readonly { readonly run: string; readonly step: string; readonly key: string }[]
+  readonly documents: readonly DocumentRow[]
   readonly ledger: readonly Execution[]
   readonly events: readonly {
     readonly id: string

@@ -109,7 +109,7 @@ class World {
   spawn({ fault, preload, heapMb, ...order } = {}) {
     const { leaseMs, ledger, folder, defects } = this
     const victim = new Victim(
-      { ...this.database, leaseMs, ledger, folder, defects, ...order },
+      { ...this.database, world: this.name, leaseMs, ledger, folder, defects, ...order },
       { ...(fault ? { PERDURE_FAULT: fault } : {}) },
       [
         ...(preload ? ['--import', preload] : []),

@@ -1,4 +1,4 @@
-// The programs of test/types/programs, which the compiler accepts, also run: 00 to 03, 09 and 10.
+// The programs of test/types/programs, which the compiler accepts, also run: 00 to 04, 06, 09 and 10.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -94,6 +94,38 @@ test('02: a signup does its parts side by side, and reminds', async () => {
 test('03: a subscription is changed by a call that is answered with its new state', async () => {
   const { printed } = await run(place('03-subscription', '03-subscription'))
   expect(printed).toEqual([expect.stringMatching(/^pro [01]$/)])
+})
+
+test('04: an approval as a class and as an object ends with what its people decided', async () => {
+  const patient = ", { within: '60s' })"
+  const { printed } = await run(
+    place(
+      '04-approval',
+      '04-approval',
+      ["run.trigger('approve', { by: 'ada' })", `run.trigger('approve', { by: 'ada' }${patient}`],
+      ["trigger('APPROVE', { by: 'ada' })", `trigger('APPROVE', { by: 'ada' }${patient}`],
+    ),
+  )
+  expect(printed).toEqual(['10 1', 'true'])
+})
+
+test('04: so it does as an object of transitions', async () => {
+  const { printed } = await run(
+    place(
+      '04-approval-object',
+      '04-approval-object',
+      ["trigger('approve', { by: 'ada' })", "trigger('approve', { by: 'ada' }, { within: '60s' })"],
+      ["await run.trigger('reject')\n", ''],
+      [/^same<.*\n/gm, ''],
+    ),
+  )
+  expect(printed).toEqual(['About bees 1'])
+})
+
+test('06: a picking is created by its first event, and is at rest after each', async () => {
+  const { printed } = await run(place('06-events', '06-events'))
+  // What its listener prints comes when it comes.
+  expect(printed).toEqual(expect.arrayContaining(['1 3', 'done']))
 })
 
 test('09: the tests of the order pass', async () => {

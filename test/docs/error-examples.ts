@@ -1,6 +1,9 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
 import { waitFor } from '../../src/authoring/function/wait.js'
+import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
+import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
+import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
 import * as engine from '../../src/engine/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
@@ -39,6 +42,9 @@ async function endedTransaction() {
     events: [],
     waits: null,
     starts: [],
+    shown: null,
+    documents: [],
+    answers: [],
   }
   const next = { messages: [], next: { kind: 'go' } }
   const by = { id: UID, build: 'b', leaseMs: 1, definitions: [] } as unknown as Worker
@@ -89,6 +95,13 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   RUN_NOT_FOUND: () => errors.runNotFound('o-1'),
   RUN_FINISHED: () => errors.runFinished('o-1', 'completed'),
   NOT_AVAILABLE: () => errors.notAvailable('o-1', 'change', ['approval']),
+  SNAPSHOT_INVALID: () =>
+    snapshotInvalid('the machine has no state "pickin"', 'did you mean "picking"?'),
+  TRANSITION_UNAVAILABLE: () =>
+    engine.transitionUnavailable(
+      { id: 'r-7', name: 'aprove', place: 'reviewing', isGuarded: false },
+      ['approve', 'reject'],
+    ),
   RUN_NOT_RETRYABLE: () => errors.runNotRetryable('o-1', 'completed'),
   ATTEMPT_CHANGED: () => errors.attemptChanged('o-1', 1, 2),
   ID_INVALID: () => errors.idInvalid('order 1'),
@@ -119,6 +132,10 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     const order = workflow('order', async () => {})
     return createEngine({ database: 'memory:', workflows: [order, order] })
   },
+  GUARD_INVALID: () =>
+    asBoolean(3, 'The guard of rule 1 of event "ASSIGN" in state "picking" of machine "picking"'),
+  TRANSITION_TOO_DEEP: () =>
+    transitionTooDeep('o-1', { event: 'GO', state: 'checking', limit: 100 }),
   DIVERGED: () =>
     errors.diverged('o-1', 'order', {
       position: 2,

@@ -7,7 +7,7 @@ import { lastEngine, pass, sql } from './perdure.js'
 import { blocksOf, programsOf, readPage, run } from './programs.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const [first, quickStart, ...others] = programsOf('README.md')
+const [first, quickStart, review, ...others] = programsOf('README.md')
 
 interface Shop {
   readonly calls: string[]
@@ -50,6 +50,12 @@ test('the first program runs to its end, two days and a failed charge later', as
 test('the quick start prints what it says', async () => {
   if (!quickStart) throw new Error('README.md has no quick start')
   const { claimed, printed } = await run(quickStart)
+  expect(printed).toEqual(claimed)
+})
+
+test('the machine prints what it says', async () => {
+  if (!review) throw new Error('README.md has no machine')
+  const { claimed, printed } = await run(review)
   expect(printed).toEqual(claimed)
 })
 

@@ -497,6 +497,7 @@ describe('run', () => {
       id: 'r',
       status: 'completed',
       output: 6,
+      documents: [],
     })
     expect(await engine.run(failing)).toMatchObject({
       status: 'failed',

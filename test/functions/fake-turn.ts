@@ -81,6 +81,8 @@ export function drive(
     throwRecorded: throwRecordedAs(new Map()),
     tx: (client) => client,
     valueBytesMax: 100_000,
+    transitionTimeoutMs: null,
+    isStateless: false,
     events: null,
     find: (name) => definitions.get(name),
   }
@@ -135,7 +137,7 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
     scope: () => Promise.reject(new Error('not used')),
     race: () => Promise.reject(new Error('not used')),
     loop: () => Promise.reject(new Error('not used')),
-    show: (state) => void questions.push({ kind: 'show', name: state }),
+    show: ({ state = '' }) => void questions.push({ kind: 'show', name: state }),
     mark: (name) => {
       questions.push({ kind: 'mark', name })
       return true
@@ -149,7 +151,11 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
 
 function attemptOf(name: string, script: Script): Attempt {
   return {
+    step: name,
     number: 1,
+    now: () => 5_000,
+    kept: null,
+    documents: async () => [],
     idempotencyKey: `key of ${name}`,
     signal: new AbortController().signal,
     outside: null as never,

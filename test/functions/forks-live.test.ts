@@ -132,7 +132,7 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       await fork.signal('say', 'two')
       await world.open([child])
       expect(await fork.result()).toEqual(['one', 2, 'two'])
-      expect(await run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })
+      await eventually(() => run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })
     })
 
     test('sleeps and waits anew if it begins before them', async () => {

@@ -22,7 +22,7 @@ describe('createEngine refuses, before it touches a database,', () => {
       code: 'DEFINITION_INVALID',
       says: 'workflow()',
     },
-    { options: { workflows: [class Review {}] }, code: 'DEFINITION_INVALID', says: 'workflow()' },
+    { options: { workflows: [class Review {}] }, code: 'DEFINITION_INVALID', says: '@Workflow' },
     { options: { workflows: [undefined] }, code: 'DEFINITION_INVALID', says: 'workflow()' },
     {
       options: { workflows: [order, task('order', async () => 2)] },

@@ -232,7 +232,7 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
           return null
         })
         const engine = await world.open([saga, remote], more)
-        const timeout = how === 'times out' ? 400 : undefined
+        const timeout = how === 'times out' ? 2_000 : undefined
         const run = await engine.start(saga, undefined, { timeout })
         if (how === 'is cancelled') {
           await eventually(() => run.get()).toMatchObject({ status: 'waiting', reason: 'signal' })

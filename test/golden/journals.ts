@@ -149,7 +149,15 @@ function brokenOff(run: Row, seq: number, before: Tables, after: Tables): Tables
     journal: [...journal, ...before.journal.filter(others), ...after.journal.filter(born)],
     messages: [...mail, ...before.messages.filter(others)],
     states: before.states,
+    documents: [...writtenBy(after.documents, uid, seq), ...before.documents.filter(others)],
   }
+}
+
+/** Those of the first entries, as they were then. */
+function writtenBy(documents: readonly Row[], uid: unknown, upTo: number): readonly Row[] {
+  return documents
+    .filter((row) => row.uid === uid && Number(row.seq) <= upTo)
+    .map((row) => ({ ...row, until_seq: Number(row.until_seq) > upTo ? null : row.until_seq }))
 }
 
 const COMPLETED = ['step.completed', 'undo.completed']

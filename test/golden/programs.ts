@@ -552,6 +552,21 @@ const called = program(
   },
 )
 
+/** Kept, replaced, found again; one beside a step, so that their order is the journal's. */
+const documents = program(
+  workflow('documents', async (wf) => {
+    await wf.documents.save('Note', { text: 'draft' }, { key: 'note', tags: ['a'] })
+    await wf.sleep('rest', '1h')
+    const both = [wf.documents.save('Aside', [1n], { hidden: true }), wf.do('beside', () => 1)]
+    await Promise.all(both)
+    const found = await wf.documents.find('Note', 'note')
+    await wf.documents.save('Note', { text: 'final', before: found?.content }, { key: 'note' })
+    await wf.sleep('rest', '1h')
+    const every = await wf.documents.all()
+    return every.map(({ className, content, step }) => [className, content, step])
+  }),
+)
+
 function trigger(engine: Engine, n: number): Promise<unknown> {
   const answered = engine.trigger('called', 'change', n, { id: `change ${n}` })
   return answered.catch(unless('NOT_AVAILABLE')).catch(unless('RUN_FINISHED'))
@@ -582,5 +597,5 @@ export const PROGRAMS: readonly Program[] = [
     deadline,
     reopened,
   ],
-  ...[state, patched, chance, forked, paused, values, emits, called],
+  ...[state, patched, chance, forked, paused, values, emits, called, documents],
 ]

@@ -1,7 +1,7 @@
 // What is stored of runs, as rows of tables, and the file that keeps it: one line per commit, with the rows that it
 // added or changed. The first n lines together are the tables as a process leaves them that is killed behind commit n.
 
-export const TABLES = ['runs', 'journal', 'messages', 'states'] as const
+export const TABLES = ['runs', 'journal', 'messages', 'states', 'documents'] as const
 export type Table = (typeof TABLES)[number]
 export type Row = Readonly<Record<string, unknown>>
 export type Tables = Readonly<Record<Table, readonly Row[]>>
@@ -13,13 +13,14 @@ export interface Line extends Partial<Tables> {
   readonly done: number
 }
 
-export const NO_ROWS: Tables = { runs: [], journal: [], messages: [], states: [] }
+export const NO_ROWS: Tables = { runs: [], journal: [], messages: [], states: [], documents: [] }
 
 const KEYS: Readonly<Record<Table, readonly string[]>> = {
   runs: ['uid'],
   journal: ['uid', 'seq'],
   messages: ['uid', 'no'],
   states: ['uid'],
+  documents: ['uid', 'seq', 'no'],
 }
 
 /** The tables after these lines. */
@@ -59,6 +60,8 @@ export interface Told {
   readonly status: unknown
   readonly state: unknown
   readonly journal: readonly Fact[]
+  /** In the order in which people see them. */
+  readonly documents: readonly string[]
 }
 
 interface Fact {
@@ -81,9 +84,20 @@ export function toldBy(tables: Tables): readonly Told[] {
       state,
       // That a step was asked for is written if something else goes on beside it: after a crash, perhaps not.
       journal: entries.filter(({ kind }) => kind !== 'step.asked').map((one) => factOf(one, names)),
+      documents: shownOf(tables.documents.filter(({ uid }) => uid === row.uid)),
     }
   })
   return told.toSorted((a, b) => (a.run < b.run ? -1 : 1))
+}
+
+function shownOf(documents: readonly Row[]): readonly string[] {
+  const placeOf = ({ position_seq, position_no, seq, no }: Row) =>
+    [position_seq, position_no, seq, no].map((one) => String(one).padStart(9, '0')).join()
+  return documents
+    .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+    .map(({ type, key, tags, hidden, content, until_seq }) =>
+      JSON.stringify([type, key, tags, hidden, content, until_seq === null]),
+    )
 }
 
 /** Runs that callers started have their own ids; a child is named by its place in its parent. */

@@ -126,7 +126,7 @@ function memoryRun(row: Row, tables: Tables): MemoryRun {
   const journal = tables.journal.filter(own).map(withMeta)
   const messages = tables.messages
     .filter(own)
-    .map((one) => ({ ...withMeta(one), takenSeq: one.taken_seq }))
+    .map((one) => ({ ...withMeta(one), takenSeq: one.taken_seq, replySeq: one.reply_seq ?? null }))
   const parent = row.parent_uid === null ? null : { uid: row.parent_uid, id: row.parent_id }
   const created = tables.journal.find((entry) => own(entry) && entry.seq === 1)
   return {
@@ -148,6 +148,12 @@ function memoryRun(row: Row, tables: Tables): MemoryRun {
     },
     undoOpen: row.undo_open,
     state: tables.states.find(own)?.state ?? null,
+    place: tables.states.find(own)?.place ?? null,
+    error: tables.states.find(own)?.error ?? null,
+    documents: tables.documents
+      .filter(own)
+      .toSorted((a, b) => Number(a.position_seq) - Number(b.position_seq))
+      .map((one) => ({ ...one, isHidden: one.hidden, untilSeq: one.until_seq })),
     divergedBuilds: row.diverged_builds ?? [],
     dueAt: msOf(row.due_at),
     createdAt: msOf(row.created_at),
@@ -172,6 +178,12 @@ function tablesOf(runs: readonly MemoryRun[]): Tables {
     ),
     messages: [],
     states: runs.flatMap(({ uid, state }) => (state === null ? [] : [{ uid, state }])),
+    documents: runs.flatMap(({ uid, documents }) =>
+      documents.map((one, no) => {
+        const { seq, untilSeq: until_seq, isHidden: hidden } = one
+        return { ...one, uid, seq, no, until_seq, hidden, position_seq: no, position_no: 0 }
+      }),
+    ),
   }
 }
 

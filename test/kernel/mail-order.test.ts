@@ -8,8 +8,8 @@ test('signals of one name are taken in their order, also if the clock of the dat
   const mail = new Mailbox()
   mail.put([message(1, 2_000), message(2, 1_000)])
   const waits = [
-    { kind: 'wait', names: ['paid'], dueAt: null },
-    { kind: 'wait', names: ['paid'], dueAt: null },
+    { kind: 'wait', names: ['paid'], children: [], dueAt: null },
+    { kind: 'wait', names: ['paid'], children: [], dueAt: null },
   ]
   const outcome = look(waits as unknown as Ask[], mail, 3_000)
   expect(outcome?.message?.no).toBe(1)

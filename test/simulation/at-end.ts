@@ -4,6 +4,7 @@ import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import { isAnswer, keyOf, knows } from './fold.js'
+import { checkReplies } from './machine-invariants.js'
 import { checkOthers } from './others-invariants.js'
 import { checkRecorded, checkUndone } from './scope-invariants.js'
 import type { World } from './world.js'
@@ -15,6 +16,7 @@ export function checkEnd(world: World, clients: Clients): void {
   checkRecorded(world, fail)
   checkAcknowledged(world, clients, fail)
   checkOthers(world, clients, fail)
+  checkReplies(world, clients, fail)
   for (const row of world.memory.runs.values()) {
     checkFamily(world, row, fail)
     checkHeard(world, row, fail)

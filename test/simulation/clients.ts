@@ -1,15 +1,26 @@
 // Callers from outside: they start, signal, cancel, retry and wait through any process that lives, repeat
 // themselves, and remember what they were promised.
 
+import { RETRY } from '../../src/authoring/machine/stay.js'
 import type { Kernel } from '../../src/kernel/api.js'
+import type { Reply } from '../../src/kernel/store.js'
+import { encode } from '../../src/model/codec.js'
 import { PerdureError } from '../../src/model/errors.js'
 import type { MessageId, RunId } from '../../src/model/ids.js'
 import { isFinal } from '../../src/model/run.js'
 import { openQuestions } from './fold.js'
+import { CHILD_ENDED, machineOps } from './machines.js'
 import { EVENTS, KEYS, makeOps, NAMES, POISON, type Taste } from './programs.js'
 import type { World } from './world.js'
 
 const WORKSPACE = 'default'
+/** The input of a machine that an event creates. */
+const NOTHING = encode(undefined, 'nothing')
+
+/** Trying again what has failed at an error place could go on for ever, and the end of a child is its own to tell. */
+const firstOf = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => name !== RETRY && name !== CHILD_ENDED).slice(0, 1)
+
 /** In a crowd callers come together, so often. */
 const BURST_MS = 300
 
@@ -28,6 +39,13 @@ export class Clients {
     readonly id: RunId
     readonly messageId: MessageId
     readonly fate: string
+    readonly reply: Reply | null
+  }[] = []
+  /** Sent to event machines. */
+  private readonly events: {
+    readonly id: RunId
+    readonly messageId: MessageId
+    readonly payload: string
   }[] = []
   readonly results: { readonly id: RunId; readonly status: string; readonly attempt: number }[] = []
   /** The ids of all messages. */
@@ -37,6 +55,7 @@ export class Clients {
   private readonly taste: Taste
   private readonly ids: RunId[] = []
   private readonly inputs = new Map<RunId, string>()
+  private readonly definitions = new Map<RunId, 'flow' | 'machine'>()
   private messages = 0
   plans = 0
 
@@ -64,6 +83,12 @@ export class Clients {
     for (let i = 0; i < this.world.options.others; i += 1) {
       this.planned(at(1), 'emit', () => this.emit())
       this.planned(at(1), 'trigger', () => this.trigger())
+    }
+    for (let i = 0; i < this.world.options.machines; i += 1) {
+      this.planned(at(1), 'retry of a transition', () => this.retryTransition())
+      this.planned(at(1), 'trigger', () => this.trigger())
+      this.planned(at(1), 'send', () => this.sendEvent())
+      this.planned(at(1), 'send', () => this.sendEvent())
     }
     for (let i = 0; i < cancels; i += 1) this.planned(at(1), 'cancel', () => this.cancel())
     for (let i = 0; i < retries; i += 1) this.planned(at(1), 'retry', () => this.retry())
@@ -99,7 +124,8 @@ export class Clients {
     if (!kernel) return
     const id = name as RunId
     const known = this.inputs.get(id)
-    const input = known && rng.chance(0.7) ? known : this.newInput()
+    const definition = this.definitionOf(id)
+    const input = known && rng.chance(0.7) ? known : this.newInput(definition)
     const delayMs = rng.chance(0.15) ? 300 : 0
     const timeoutMs = rng.chance(0.15) ? rng.pick([100, 1_000]) : null
     const more = { version: null, tags: {}, priority: rng.pick([1, 5, 9]), delayMs, timeoutMs }
@@ -107,7 +133,7 @@ export class Clients {
       this.inputs.set(id, input)
       this.ids.push(id)
     }
-    const request = { id, workspace: WORKSPACE, definition: 'flow', input, ...more }
+    const request = { id, workspace: WORKSPACE, definition, input, ...more }
     const message = this.firstMessage()
     const starting = message
       ? kernel.operations.start(request, message, null)
@@ -150,9 +176,20 @@ export class Clients {
     )
   }
 
-  private newInput(): string {
+  /** Half of the programs of a world with machines are machines. */
+  private definitionOf(id: RunId): 'flow' | 'machine' {
+    const { options, scheduler } = this.world
+    const known = this.definitions.get(id)
+    if (known) return known
+    const drawn = options.machines > 0 && scheduler.rng.chance(0.5) ? 'machine' : 'flow'
+    this.definitions.set(id, drawn)
+    return drawn
+  }
+
+  private newInput(definition: 'flow' | 'machine'): string {
     const { rng } = this.world.scheduler
-    const ops = JSON.stringify(makeOps(rng, this.world.options.depth, this.taste))
+    const made = makeOps(rng, this.world.options.depth, this.taste)
+    const ops = JSON.stringify(definition === 'machine' ? machineOps(made) : made)
     return rng.chance(this.taste.poison) ? `${ops} ${POISON}` : ops
   }
 
@@ -228,9 +265,65 @@ export class Clients {
     this.sent.add(messageId)
     const call = { name: rng.pick(NAMES), payload: `"${messageId}"`, id: messageId, withinMs }
     kernel.trigger({ workspace: WORKSPACE, id }, call).then(
-      (fate) => this.triggered.push({ id, messageId, fate }),
+      ({ fate, reply }) => this.triggered.push({ id, messageId, fate, reply }),
       (error: unknown) => this.refused(error),
     )
+  }
+
+  /** A person tries again what has failed, where the run has gone then. */
+  private retryTransition(): void {
+    const { memory, scheduler } = this.world
+    const waiting = [...memory.runs.values()].filter(
+      (row) =>
+        !isFinal(row.status) &&
+        openQuestions(row).waits.some(({ meta }) => meta?.names?.includes(RETRY)),
+    )
+    const kernel = this.kernel()
+    if (!kernel || waiting.length === 0) return
+    const { id } = scheduler.rng.pick(waiting).run
+    this.messages += 1
+    const messageId = `m${this.messages}` as MessageId
+    this.sent.add(messageId)
+    const call = { name: RETRY, payload: 'null', id: messageId, withinMs: 0 }
+    kernel.trigger({ workspace: WORKSPACE, id }, call).then(
+      ({ fate, reply }) => this.triggered.push({ id, messageId, fate, reply }),
+      (error: unknown) => this.refused(error),
+    )
+  }
+
+  /** As engine.send: to a machine that its first event creates. One that is not answered, or for fun, is sent again. */
+  private sendEvent(): void {
+    const { rng } = this.world.scheduler
+    const id = `c${rng.int(2)}` as RunId
+    const again = this.events.length > 0 && rng.chance(0.3)
+    const known = again ? rng.pick(this.events) : null
+    if (known) return void this.sendTo(known.id, known.messageId, known.payload)
+    this.messages += 1
+    const messageId = `m${this.messages}` as MessageId
+    const event = { id: messageId, fails: rng.chance(0.2), ms: rng.pick([0, 0, 5, 60]) }
+    const payload = JSON.stringify(event)
+    this.events.push({ id, messageId, payload })
+    void this.sendTo(id, messageId, payload)
+  }
+
+  private async sendTo(id: RunId, messageId: MessageId, payload: string): Promise<void> {
+    const to = { workspace: WORKSPACE, id }
+    this.sent.add(messageId)
+    try {
+      const call = { name: 'ADD', payload, id: messageId, withinMs: 0 }
+      const start = { id, workspace: WORKSPACE, definition: 'counter', input: NOTHING }
+      const more = { version: null, tags: {}, priority: 5, delayMs: 0, timeoutMs: null }
+      const called = await this.kernel()
+        ?.trigger(to, call)
+        .catch(async (error: unknown) => {
+          if (!PerdureError.is(error, 'RUN_NOT_FOUND')) throw error
+          await this.kernel()?.start({ ...start, ...more })
+          return this.kernel()?.trigger(to, call)
+        })
+      if (called) this.triggered.push({ id, messageId, ...called })
+    } catch (error) {
+      this.refused(error)
+    }
   }
 
   private cancel(): void {
@@ -302,12 +395,13 @@ export class Clients {
         continue
       }
       const wanted = new Set(
-        openQuestions(row).waits.flatMap((wait) => wait.meta?.names?.slice(0, 1) ?? []),
+        openQuestions(row).waits.flatMap((wait) => firstOf(wait.meta?.names ?? [])),
       )
       for (const name of wanted) {
         this.messages += 1
         const messageId = `m${this.messages}` as MessageId
-        const payload = JSON.stringify(`signal ${messageId}`)
+        const isEvent = row.run.definition === 'counter'
+        const payload = isEvent ? '{}' : JSON.stringify(`signal ${messageId}`)
         this.sent.add(messageId)
         const to = { workspace: WORKSPACE, id: row.run.id }
         kernel.signal(to, name, payload, messageId).then(

@@ -62,6 +62,8 @@ export class FaultyStore implements Store {
       get: (workspace, id) => this.call('get', () => read.get(workspace, id)),
       list: (filter) => this.call('list', () => read.list(filter)),
       history: (uid, page) => this.call('history', () => read.history(uid, page)),
+      checkpoints: (uid, page) => this.call('checkpoints', () => read.checkpoints(uid, page)),
+      documents: (uid) => this.call('documents', () => read.documents(uid)),
       openChildren: (uid) => this.call('openChildren', () => read.openChildren(uid)),
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
     }

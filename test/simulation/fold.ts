@@ -54,7 +54,10 @@ export function answerTo(row: MemoryRun, key: string): Entry | null {
  */
 export const knows = ({ journal }: MemoryRun, { uid, run }: MemoryRun): boolean =>
   String(run.id) === String(uid) ||
-  journal.some(({ kind, meta }) => kind === 'child.started' && meta?.uid === uid)
+  journal.some(
+    ({ kind, meta }) =>
+      (kind === 'child.started' || kind === 'step.completed') && meta?.uid === uid,
+  )
 
 export interface Open {
   readonly waits: readonly Entry[]

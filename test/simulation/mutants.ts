@@ -34,6 +34,11 @@ const CLOCKS: Aim = { waits: 0.5, starts: 8, faults: { clockJumps: 4 } }
 const CANCELS: Aim = { races: 60, starts: 8, crowdMs: 10 }
 const UNDO: Aim = { starts: 10, depth: 3, cancels: 3 }
 
+/** Machines, and callers that wait for what they bring about. */
+const PLACES: Aim = { machines: 12, starts: 10 }
+/** As they were before there were machines. */
+const NO_MACHINES: Aim = { machines: 0 }
+
 const KERNEL: Readonly<Record<Defect, Look>> = {
   'start-before-durable': { canary: 'step starts before earlier outcomes are durable' },
   'seen-is-the-counter': {
@@ -62,6 +67,10 @@ const KERNEL: Readonly<Record<Defect, Look>> = {
   'busy-is-done': { canary: 'swallow 40001' },
   'due-one-early': { canary: '>=/> on due', aim: { waits: 0.5, drift: 0.03 } },
   'new-id-after-loss': { canary: 'retry after unknown commit' },
+  'shown-not-stored': { aim: PLACES },
+  'shown-though-rolled-back': { aim: { ...PLACES, faults: { busy: 0.3 } } },
+  'kept-forgotten': { aim: PLACES },
+  'reply-before-commit': { aim: { ...PLACES, faults: { crashes: 4, notApplied: 0.1 } } },
 }
 const STORE: Readonly<Record<MemoryDefect, Look>> = {
   'fence-without-epoch': { canary: 'drop epoch check', aim: ZOMBIES },
@@ -99,13 +108,13 @@ export const MUTANTS: readonly Mutant[] = [
   ...(Object.keys(KERNEL) as Defect[]).map((name): Mutant => {
     const { aim = {} } = KERNEL[name]
     const scopes = SCOPED.test(name)
-    const scoped = scopes ? { ...aim, scopes } : aim
+    const scoped = { ...NO_MACHINES, ...aim, ...(scopes && { scopes }) }
     const switches = { defects: new Set([name]), scopes, aim: scoped }
     return { name, where: 'kernel', ...KERNEL[name], switches }
   }),
   ...(Object.keys(STORE) as MemoryDefect[]).map((name): Mutant => {
     const { aim = {} } = STORE[name]
-    const switches = { memoryDefects: new Set([name]), aim }
+    const switches = { memoryDefects: new Set([name]), aim: { ...NO_MACHINES, ...aim } }
     return { name, where: 'store', ...STORE[name], switches }
   }),
 ]

@@ -34,6 +34,8 @@ export interface Options {
   readonly races: number
   /** So much of the programs is waits with a deadline. */
   readonly waits: number
+  /** Half of what is started is machines; callers trigger them, and send events to others, so often. */
+  readonly machines: number
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
   readonly crowdMs: number
@@ -96,6 +98,7 @@ export function optionsOf(seed: number): Options {
     others: othersOf(seed),
     ...racesOf(seed),
     waits: 0,
+    machines: machinesOf(seed),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
     faults: {
@@ -122,6 +125,12 @@ export function optionsOf(seed: number): Options {
 function othersOf(seed: number): number {
   const rng = new Rng(seed ^ 0x07e4)
   return rng.chance(0.35) ? rng.between(1, 10) : 0
+}
+
+/** From chance of its own, as below. */
+function machinesOf(seed: number): number {
+  const rng = new Rng(seed ^ 0x3ac4)
+  return rng.chance(1 / 3) ? rng.between(2, 12) : 0
 }
 
 /** From chance of its own, as below. */

@@ -31,7 +31,8 @@ export function checkOthers(world: World, clients: Clients, fail: Fail): void {
   for (const id of clients.emitted) if (!ids.has(id)) fail('event', `${id} is lost`)
   for (const row of memory.runs.values()) {
     for (const { kind, name, seq } of row.journal) {
-      if (kind !== 'record' || !/(^|\/)emit:/.test(name)) continue
+      const isEmitting = kind === 'record' || kind === 'step.completed'
+      if (!isEmitting || !/(^|\/)emit:/.test(name)) continue
       if (!ids.delete(`${row.uid}:${seq}:0`)) fail('event', `${name} of ${row.uid} is lost`)
     }
     checkHearing(world, row, fail)

@@ -45,7 +45,7 @@ export type Op =
   | {
       readonly op: 'child'
       readonly name: string
-      readonly definition: 'flow' | 'task'
+      readonly definition: 'flow' | 'task' | 'machine'
       readonly input: string
       readonly retries: number
       readonly poison: boolean
@@ -255,6 +255,13 @@ export interface Dispatch {
   readonly retry: RetryPolicy
   /** What the body had been told when it asked. */
   readonly told: readonly Told[]
+  /** Of a transition: what it was given. */
+  readonly machine?: {
+    readonly state: string
+    readonly place: string
+    /** null: it has no fields. */
+    readonly tries: number | null
+  }
 }
 
 /** What user code can do in the process that it runs in. */
@@ -619,7 +626,7 @@ interface Around {
 }
 
 /** Without a stack, which tells of more than the program. */
-function plain(message: string): Error {
+export function plain(message: string): Error {
   const error = new Error(message)
   error.stack = message
   return error

@@ -10,7 +10,14 @@ const SHARE =
 const FIRST = 1_000_000
 const WORLDS_MAX = 1_200
 const SLOW = { timeout: 600_000 }
-const CROWD: Aim = { starts: 14, chaosMs: 2_500, concurrency: 16, workers: 2, rests: 0 }
+const CROWD: Aim = {
+  starts: 14,
+  chaosMs: 2_500,
+  concurrency: 16,
+  workers: 2,
+  rests: 0,
+  machines: 0,
+}
 
 async function until(race: string, count: number, aim: Aim): Promise<Record<string, number>> {
   const total = newTotal()

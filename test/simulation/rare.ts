@@ -1,10 +1,12 @@
 // Sometimes: what must have happened somewhere in a few thousand worlds, or they prove less than they seem to.
 
+import { RETRY } from '../../src/authoring/machine/stay.js'
 import { newCounters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
 import type { Change } from './faulty-store.js'
+import { isMachine } from './machine-invariants.js'
 import type { World } from './world.js'
 
 const SEEN = {
@@ -62,6 +64,17 @@ const SEEN = {
   'call: taken': 0,
   'call: refused': 0,
   'call: the run has ended': 0,
+  // Machines.
+  'machine: a checkpoint': 0,
+  'machine: a transition is tried again': 0,
+  'machine: a transition fails, and the run goes to an error place': 0,
+  'machine: a failed transition is retried by a person': 0,
+  'machine: taken over in the middle': 0,
+  'machine: hears of its child': 0,
+  'machine: has the effects of the function': 0,
+  'call: answered with what it brought about': 0,
+  'call: answered with a failure': 0,
+  'call: sent again, and answered the same': 0,
   // Batches.
   'batch: of three deltas or more': 0,
   'batch: two deltas about one run': 0,
@@ -152,11 +165,42 @@ export function rareAtEnd(world: World, clients: Clients): Rare {
     const how = fate === 'finished' ? 'call: the run has ended' : `call: ${fate}`
     rare[how as 'call: taken'] += 1
   }
+  countReplies(rare, clients)
   for (const row of world.memory.runs.values()) {
+    if (isMachine(row)) countMachine(rare, row)
     countRun(rare, row)
     countSteps(rare, world, row)
   }
   return rare
+}
+
+function countReplies(rare: Rare, { triggered }: Clients): void {
+  const told = new Map<string, string>()
+  for (const { id, messageId, reply } of triggered) {
+    if (!reply) continue
+    const isFailure = reply.kind === 'step.failed'
+    if (isFailure) rare['call: answered with a failure'] += 1
+    else rare['call: answered with what it brought about'] += 1
+    const key = `${id} ${messageId}`
+    if (told.get(key) === reply.payload) rare['call: sent again, and answered the same'] += 1
+    told.set(key, reply.payload ?? '')
+  }
+}
+
+function countMachine(rare: Rare, { journal, messages, status, run }: MemoryRun): void {
+  const failed = journal.filter(({ kind, meta }) => kind === 'step.failed' && meta?.kept)
+  const again = failed.filter(({ meta }) => meta?.retryAt !== undefined).length
+  const points = journal.filter(({ meta }) => meta?.checkpoint !== undefined)
+  rare['machine: a checkpoint'] += points.length
+  rare['machine: a transition is tried again'] += again
+  if (status === 'completed' && run.definition === 'machine')
+    rare['machine: a transition fails, and the run goes to an error place'] += failed.length - again
+  if (new Set(points.map(({ epoch }) => epoch)).size > 1)
+    rare['machine: taken over in the middle'] += 1
+  for (const { kind, name, takenSeq } of messages) {
+    if (takenSeq && name === RETRY) rare['machine: a failed transition is retried by a person'] += 1
+    if (takenSeq && kind === 'child') rare['machine: hears of its child'] += 1
+  }
 }
 
 function countRun(rare: Rare, row: MemoryRun): void {

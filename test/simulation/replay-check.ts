@@ -7,7 +7,15 @@ import { finalStatusOf } from './fold.js'
 import { optionsOf } from './options.js'
 import { World } from './world.js'
 
-const CALM = { workers: 1, concurrency: 8, framesMax: 0, split: false, drift: 0, starts: 0 }
+const CALM = {
+  workers: 1,
+  concurrency: 8,
+  framesMax: 0,
+  split: false,
+  drift: 0,
+  starts: 0,
+  machines: 1,
+}
 const NO_CALLS = { signals: 0, cancels: 0, retries: 0, closes: 0, rests: 0, messages: 0, races: 0 }
 
 /** What is wrong with the replay of this run; null if nothing. Alone: its family would interfere. */

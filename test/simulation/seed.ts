@@ -7,6 +7,7 @@ import { Clients } from './clients.js'
 import { aimed, type Faults, type Options, optionsOf } from './options.js'
 import { rareAtEnd } from './rare.js'
 import { replayed } from './replay-check.js'
+import { differsFromFunction } from './same-effects.js'
 import { type Struck, type Switches, World } from './world.js'
 
 export interface Verdict {
@@ -31,6 +32,8 @@ const EVENTS_MAX = 60_000
 const HEAL_MS = 150_000
 /** Runs of each world whose journals are driven again. */
 const REPLAYS = 6
+/** Machines of each world whose programs are executed as functions, too. */
+const COMPARED = 2
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
   const drawn = aimed(optionsOf(seed), switches.aim ?? {})
@@ -130,5 +133,10 @@ async function settle(world: World, clients: Clients): Promise<void> {
   for (const row of [...world.memory.runs.values()].slice(0, REPLAYS)) {
     const difference = await replayed(row)
     if (difference) scheduler.fail('invariant 25', difference)
+  }
+  const machines = [...world.memory.runs.values()].filter(({ run }) => run.definition === 'machine')
+  for (const row of machines.slice(0, COMPARED)) {
+    const difference = await differsFromFunction(world, row)
+    if (difference) scheduler.fail('one kernel', difference)
   }
 }

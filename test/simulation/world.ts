@@ -11,6 +11,7 @@ import { type MemoryDefect, MemoryStore } from '../../src/store/memory.js'
 import { countBatch, newBatches } from './batches.js'
 import { type Change, FaultyStore, type Witness } from './faulty-store.js'
 import { Watch } from './invariants.js'
+import { counterProgram, opsProgram } from './machines.js'
 import type { Aim, Faults, Options } from './options.js'
 import { type Dispatch, flowProgram, type Stage, taskProgram } from './programs.js'
 import { countChange, newRare } from './rare.js'
@@ -113,7 +114,7 @@ export class World implements Witness {
     this.options = options
     this.switches = switches
     this.scheduler = new Scheduler(options.seed)
-    this.scheduler.spinsMax += options.races
+    this.scheduler.spinsMax += options.races + 4 * options.machines
     this.memory = new MemoryStore({
       now: () => this.dbNow(),
       mailboxMax: options.mailboxMax,
@@ -166,11 +167,20 @@ export class World implements Witness {
     return this.processes.filter((p) => p.life.alive && p.kernel !== null && !p.closing)
   }
 
+  /** In worlds that are split, of each half of the workers. */
+  private get definitions(): readonly [readonly string[], readonly string[]] {
+    if (this.options.machines === 0) return [['flow'], ['task']]
+    return [
+      ['flow', 'machine'],
+      ['task', 'counter'],
+    ]
+  }
+
   boot(slot: number): void {
     this.lives += 1
     const life: Life = { name: `w${slot}.${this.lives}`, alive: true, heldUntil: 0 }
     const split = this.options.split && !this.healed
-    const definitions = split ? (slot % 2 === 0 ? ['flow'] : ['task']) : ['flow', 'task']
+    const definitions = split ? this.definitions[slot % 2 === 0 ? 0 : 1] : this.definitions.flat()
     const store = new FaultyStore(this, life)
     const process: Process = {
       slot,
@@ -184,6 +194,7 @@ export class World implements Witness {
     this.processes.push(process)
     const stage = this.stage(process)
     const programs = [flowProgram(stage), taskProgram(stage)]
+    if (this.options.machines > 0) programs.push(opsProgram(stage), counterProgram(stage))
     const { concurrency, framesMax, leaseMs, pollMs } = this.options
     createKernel({
       store,
@@ -254,7 +265,8 @@ export class World implements Witness {
 
   /** Once healed, every process has all the code. */
   private completeCode(process: Process): void {
-    if (this.healed && process.definitions.length === 1) this.close(process)
+    const isPart = process.definitions.length < this.definitions.flat().length
+    if (this.healed && isPart) this.close(process)
   }
 
   private end(process: Process): void {

@@ -1,6 +1,4 @@
-import type { Store } from '../../src/kernel/store.js'
-
-/** The same store with some methods replaced. */
-export function instead(store: Store, methods: Partial<Store>): Store {
-  return Object.assign(Object.create(store) as Store, methods)
+/** The same store, or part of one, with some methods replaced. */
+export function instead<T extends object>(thing: T, methods: Partial<T>): T {
+  return Object.assign(Object.create(thing) as T, methods)
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import type { AnyClass } from '../../src/authoring/types.js'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, PerdureError } from '../../src/index.js'
@@ -19,6 +20,7 @@ type Row = Record<string, SqlValue>
 export interface More {
   /** Of createEngine. */
   readonly options?: object
+  readonly env?: Readonly<Record<string, string>>
   readonly kernel?: Instead['kernel']
   /** Stands between the engine and its database. */
   readonly driver?: (driver: Driver) => Driver
@@ -45,7 +47,7 @@ export type RunRow = Readonly<{
 export interface World {
   readonly schema: string
   /** Is closed when the test ends. */
-  open<const W extends readonly Definition[]>(
+  open<const W extends readonly (Definition | AnyClass)[]>(
     workflows: W,
     more?: More,
   ): Promise<Engine<W> & Probed>
@@ -100,7 +102,7 @@ export function worldOn(database: Database): World {
       const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
       const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
       const given = { database: 'memory:', schema, workflows, log, ...more.options }
-      const settings = readEngineOptions(given, {})
+      const settings = readEngineOptions(given, more.env ?? {})
       const bare = await openDriver()
       const driver = more.driver?.(bare) ?? bare
       const store = await openSqlStore({ driver, schema })

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import type { AnyClass } from '../../src/authoring/types.js'
 import type { Definition } from '../../src/index.js'
 import {
   createTestEngine,
@@ -9,7 +10,7 @@ import {
 export const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A test engine that is closed when the test ends. */
-export async function open<const W extends readonly Definition[]>(
+export async function open<const W extends readonly (Definition | AnyClass)[]>(
   workflows: W,
   more: TestEngineOptions<W> = {},
 ): Promise<TestEngine<W>> {

@@ -1,7 +1,7 @@
 // Calls, events and other runs under a clock that is moved by hand, and across crashes.
 
 import { expect, test } from 'vitest'
-import { typed, workflow } from '../../src/index.js'
+import { document, typed, workflow } from '../../src/index.js'
 import { crashEverywhere, createTestEngine } from '../../src/testing/index.js'
 
 const plan = workflow(
@@ -49,4 +49,31 @@ test('events and other runs are heard of, whatever commit a crash stands beside'
     return [await run.result(), await hearing.result()]
   })
   expect(commits).toBeGreaterThan(6)
+})
+
+const Note = document('Note', typed<{ text: string }>())
+const writing = workflow('writing', async (wf) => {
+  await wf.documents.save(Note, { text: 'draft' }, { key: 'note' })
+  await wf.sleep('nap', '1 day')
+  await wf.documents.save(Note, { text: 'aside' })
+  const before = await wf.documents.find(Note, 'note')
+  await wf.documents.save(Note, { text: `${before?.content.text}, revised` }, { key: 'note' })
+  return (await wf.documents.all(Note)).map(({ content }) => content.text)
+})
+
+test('documents are saved once, whatever commit a crash stands beside', async () => {
+  const open = () => createTestEngine({ workflows: [writing] })
+  const { output } = await crashEverywhere(open, async (engine) => {
+    const run = await engine.start(writing)
+    await engine.advance('1 day')
+    const shown = await engine.documents(run.id, Note)
+    return [await run.result(), shown.map(({ content, key, step }) => [content.text, key, step])]
+  })
+  expect(output).toEqual([
+    ['draft, revised', 'aside'],
+    [
+      ['draft, revised', 'note', 'document:Note#3'],
+      ['aside', null, 'document:Note#2'],
+    ],
+  ])
 })

@@ -20,6 +20,10 @@ test('every program compiles and every mistake is refused', async () => {
   expect(await compile('tsconfig.json')).toBe('no problems')
 })
 
+test('so it is with experimentalDecorators', async () => {
+  expect(await compile('tsconfig.legacy.json')).toBe('no problems')
+})
+
 test('so it is with the declarations that are published', async (context) => {
   context.skip(!existsSync(path('../../dist/index.d.ts')), 'dist is missing: npm run build')
   expect(await compile('tsconfig.published.json')).toBe('no problems')

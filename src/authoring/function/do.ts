@@ -1,23 +1,16 @@
 // wf.do: the second argument decides. A function runs here and now; a definition or a name is a run of its own.
 
 import { encode } from '../../model/codec.js'
-import { optionInvalid, PerdureError, shown } from '../../model/errors.js'
-import { DEFINITION_NAME } from '../../model/ids.js'
+import { optionInvalid } from '../../model/errors.js'
 import type { Attempt, Effect, StepOrder } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { RetryPolicy } from '../../model/run.js'
-import {
-  isClass,
-  type Made,
-  madeOf,
-  orderOf,
-  refName,
-  refuseOptionsAsInput,
-} from '../definition.js'
+import { isClass, type Made, madeOf, orderOf, refuseOptionsAsInput } from '../definition.js'
 import { refuseNested } from '../nesting.js'
 import { readStepOptions, STEP_OPTIONS, type StepSettings } from '../options.js'
 import { decoded, executed } from '../recorded.js'
 import { stepOf } from '../step.js'
+import { namedTarget } from '../target.js'
 import type { Step } from '../types.js'
 import { undoBy } from '../undo.js'
 import { type Context, stepName } from './context.js'
@@ -100,7 +93,7 @@ function child(
 ): Promise<unknown> {
   const { turn, around } = context
   const known = typeof target === 'string' ? null : target
-  const isWorkflow = known?.kind === 'workflow'
+  const isWorkflow = known !== null && known.kind !== 'task'
   return decoded(
     turn.child(name, {
       definition: known?.name ?? (target as string),
@@ -118,17 +111,8 @@ function child(
   )
 }
 
-/** A name that this engine does not have is allowed: another worker may, now or after the next deploy. */
 export function named({ around }: Context, what: unknown, where: string): Made | string {
-  const made = madeOf(what)
-  if (made) return made
-  const name = refName(what) ?? what
-  if (typeof name === 'string' && DEFINITION_NAME.test(name)) return around.find(name) ?? name
-  throw new PerdureError('DEFINITION_UNKNOWN', `${where} cannot run ${shown(what)}.`, {
-    hint: isClass(what)
-      ? 'a class is not a step: give a function, a task, a workflow, or the name of one'
-      : 'give a function, a task, a workflow, or the name of one',
-  })
+  return namedTarget(around, what, where)
 }
 
 export function refuseMore(rest: readonly unknown[], most: number, where: string): void {

@@ -221,7 +221,7 @@ function childEnd(context: Context, id: string, ended: Promise<string>): Promise
 
 function orderOf({ around }: Context, { step, target, input, settings }: Starting): ChildOrder {
   const known = typeof target === 'string' ? null : target
-  const isWorkflow = known?.kind === 'workflow'
+  const isWorkflow = known !== null && known.kind !== 'task'
   return {
     definition: known?.name ?? (target as string),
     version: known?.version ?? null,

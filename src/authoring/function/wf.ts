@@ -9,6 +9,7 @@ import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Surroundings } from '../definition.js'
+import type { Documents } from '../documents.js'
 import { calledByStep, refuseNested } from '../nesting.js'
 import { readStepOptions } from '../options.js'
 import { answered, decoded, effectOf, thrown } from '../recorded.js'
@@ -18,6 +19,7 @@ import type { Instant, Log, PgClient, RunRef, Step, Wf } from '../types.js'
 import { undoBy } from '../undo.js'
 import { type Context, type ContextOfRun, contextOf, instantMs, stepName } from './context.js'
 import { doStep } from './do.js'
+import { documentsOf } from './documents.js'
 import { emit, waitForEvent } from './events.js'
 import { handle, start } from './remote.js'
 import { DoneWith, loop, race, scope } from './scopes.js'
@@ -44,6 +46,10 @@ class Verbs {
 
   get log(): Log {
     return this.#context.log
+  }
+
+  get documents(): Documents {
+    return documentsOf(this.#context)
   }
 
   get signal(): AbortSignal {
@@ -154,7 +160,7 @@ function setState(context: Context, state: unknown): void {
   const what = `The state of run ${turn.run.id}`
   const checked =
     stateSchema === null ? state : parseNow(stateSchema, state, 'PAYLOAD_INVALID', what)
-  turn.show(encode(checked, 'the state of the run', around.valueBytesMax))
+  turn.show({ state: encode(checked, 'the state of the run', around.valueBytesMax) })
 }
 
 function reasonText(reason: unknown): string {

@@ -1,11 +1,10 @@
 // A workflow as an async function, replayed from its journal.
 
-import { decode, encode } from '../../model/codec.js'
-import type { Program, Turn } from '../../model/program.js'
-import { NO_RETRY } from '../../model/retry.js'
+import { encode } from '../../model/codec.js'
+import type { Program } from '../../model/program.js'
 import { branded, type Made, readDefinition, type Surroundings } from '../definition.js'
-import { decoded, executed, failureOf } from '../recorded.js'
-import { checksSomething, parse } from '../schema.js'
+import { checkedInput } from '../input.js'
+import { failureOf } from '../recorded.js'
 import type {
   Definition,
   DefinitionOptions,
@@ -61,7 +60,7 @@ export function workflowProgram(made: WorkflowMade, around: Surroundings): Progr
     style: 'function',
     body: async (turn) => {
       try {
-        const input = await inputOf(made, turn, around)
+        const input = await checkedInput(made, turn, around)
         const output = await made.fn(makeWf(turn, made, around), input as never)
         return encode(output, `the output of workflow "${made.name}"`, around.valueBytesMax)
       } catch (error) {
@@ -69,26 +68,4 @@ export function workflowProgram(made: WorkflowMade, around: Surroundings): Progr
       }
     },
   }
-}
-
-/**
- * engine.start has checked what it stored. What a parent hands over is checked by a step of the child, so that
- * it is checked once, may be checked asynchronously, and also if the parent does not have this code.
- */
-function inputOf(made: WorkflowMade, turn: Turn, around: Surroundings): unknown {
-  const { input: schema } = made
-  const given = decode(turn.run.input)
-  if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
-  const check = () => parse(schema, given, 'INPUT_INVALID', `The input of workflow "${made.name}"`)
-  const { valueBytesMax } = around
-  const of = { name: '(input)', valueBytesMax, undone: false, stopOn: [], run: null }
-  return decoded(
-    turn.step('(input)', {
-      label: 'inline',
-      retry: NO_RETRY,
-      timeoutMs: null,
-      execute: () => executed(check, undefined, of),
-    }),
-    around,
-  )
 }

@@ -1,7 +1,7 @@
 // Helpers take a plain Wf; typed ones fit. Types of a definition can be named.
 import { type InputOf, type OutputOf, typed, type Wf, workflow } from 'perdure'
 import type { order } from '../programs/01-order.js'
-import type { Review } from './04-approval.js'
+import type { Review } from '../programs/04-approval.js'
 
 async function remind(wf: Wf, who: string) {
   await wf.sleep(`wait for ${who}`, '1d')

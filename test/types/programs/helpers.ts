@@ -1,6 +1,7 @@
 // Helpers take a plain Wf; typed ones fit. Types of a definition can be named.
 import { type InputOf, type OutputOf, typed, type Wf, workflow } from 'perdure'
 import type { order } from './01-order.js'
+import type { Review } from './04-approval.js'
 
 async function remind(wf: Wf, who: string) {
   await wf.sleep(`wait for ${who}`, '1d')
@@ -23,3 +24,4 @@ export const plain = workflow('plain', async (wf) => {
 })
 export const input: InputOf<typeof order> = { id: 'x', amount: 1, email: 'e' }
 export const output: OutputOf<typeof order> = { trackingId: 't' }
+export const brief: InputOf<typeof Review> = { topic: 't', owner: 'o' }

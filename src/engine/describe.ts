@@ -1,0 +1,63 @@
+// describe: what a definition is made of.
+
+import type { Made } from '../authoring/definition.js'
+import type { Place, Transition } from '../authoring/machine/description.js'
+import { type Core, found } from './core.js'
+import { targetUnknown } from './errors.js'
+import { jsonSchemaOf } from './facts.js'
+import type { DescribedTransition, Description } from './types.js'
+
+export function describe(core: Core, target: unknown): Description {
+  const { made } = found(core, 'describe', target)
+  if (!made) throw targetUnknown('describe', target)
+  const { name, version, kind, description } = made
+  const input = jsonSchemaOf(made.input)
+  const signals = Object.entries(made.signals).map(([signal, schema]) => {
+    return { name: signal, schema: jsonSchemaOf(schema) }
+  })
+  return { name, version, kind, description, input, signals, ...chartOf(made) }
+}
+
+function chartOf(made: Made): Pick<Description, 'places' | 'transitions'> {
+  if (made.kind !== 'machine') return { places: [], transitions: [] }
+  const { initial, places } = made.machine
+  const all = [...places.values()]
+  const inOrder = [
+    ...all.filter((one) => one.name === initial),
+    ...all.filter((one) => one.name !== initial),
+  ]
+  return {
+    places: inOrder.map(({ name, isFinal }) => ({ name, isFinal })),
+    transitions: inOrder.flatMap(transitionsOf),
+  }
+}
+
+function transitionsOf({ name: from, automatic, waiting, late }: Place): DescribedTransition[] {
+  return [
+    ...automatic.map((one) => described(one, from, 'at once', null)),
+    ...[...waiting.values()].map((one) => described(one, from, 'when sent', null)),
+    ...late.map(({ transition, afterMs }) => described(transition, from, 'late', afterMs)),
+  ]
+}
+
+function described(
+  transition: Transition,
+  from: string,
+  runs: DescribedTransition['runs'],
+  afterMs: number | null,
+): DescribedTransition {
+  const { name, targets: to, guard, schema, retry, errorPlace } = transition
+  const isGuarded = guard !== null
+  const { attempts: retries } = retry
+  return {
+    name,
+    from,
+    to,
+    runs,
+    afterMs,
+    isGuarded,
+    schema: jsonSchemaOf(schema),
+    retries,
+    errorPlace,
+  }
+}

@@ -1,0 +1,117 @@
+// send: an event for an event machine, which the first one creates. Resolves when the machine is at rest again and that is
+// committed, whichever process did it.
+
+import type { Left } from '../authoring/machine/scene.js'
+import { beginning, SNAPSHOT } from '../authoring/machine/snapshot.js'
+import type { Sent } from '../authoring/machine/types.js'
+import type { Address } from '../kernel/api.js'
+import type { Called, RunView } from '../kernel/store.js'
+import { decode } from '../model/codec.js'
+import { decodeError } from '../model/error-record.js'
+import { idTaken, optionInvalid, PerdureError, runFinished, runNotFound } from '../model/errors.js'
+import { isFinal } from '../model/run.js'
+import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
+import { storedPayload } from './messages.js'
+import { prepareStart, startPrepared } from './start.js'
+
+const ENGINE = 'perdure'
+
+export interface Sending {
+  readonly to: Address
+  readonly target: Found
+  readonly event: unknown
+  readonly id: unknown
+}
+
+export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
+  const { made, name: definition } = sending.target
+  if (made && (made.kind !== 'machine' || !made.machine.takesEvents)) {
+    throw optionInvalid(
+      'machine',
+      'engine.send',
+      definition,
+      'an event machine; use trigger or signal',
+    )
+  }
+  const { type, ...fields } = eventOf(sending.event)
+  const name = signalNameOf(type)
+  const payload = await storedPayload(core, made, name, fields)
+  const id = messageIdOf(sending.id)
+  await checkDefinition(core, sending)
+  const called = await callOrCreate(core, sending, { name, payload, id, withinMs: 0 })
+  return sentOf(core, sending, called)
+}
+
+function eventOf(event: unknown): { readonly type: unknown } & Record<string, unknown> {
+  if (typeof event === 'object' && event !== null && 'type' in event) return event
+  throw optionInvalid('event', 'engine.send', event, 'an object with a type: { type, … }')
+}
+
+/** Once per run: what a run is of never changes, and its id comes back only after it was pruned. */
+async function checkDefinition(core: Core, { to, target }: Sending): Promise<void> {
+  const key = `${to.workspace} ${to.id}`
+  if (core.sentTo.get(key) === target.name) return
+  const view = await core.kernel.read.get(to.workspace, to.id)
+  if (view && view.definition !== target.name) throw idTaken(to.id, view.definition, target.name)
+  if (!view) return
+  if (core.sentTo.size >= 10_000) core.sentTo.clear()
+  core.sentTo.set(key, target.name)
+}
+
+type Call = Parameters<Core['kernel']['trigger']>[1]
+
+async function callOrCreate(core: Core, sending: Sending, call: Call): Promise<Called | null> {
+  for (let isNew = false; ; isNew = true) {
+    try {
+      return await core.kernel.trigger(sending.to, call)
+    } catch (error) {
+      if (PerdureError.is(error, 'RUN_FINISHED')) return null
+      if (isNew || !PerdureError.is(error, 'RUN_NOT_FOUND')) throw error
+      await create(core, sending)
+    }
+  }
+}
+
+/** Two at once are one run: the same id, the same input. */
+async function create(core: Core, { to, target }: Sending): Promise<void> {
+  const options = { id: to.id }
+  const { workspace } = to
+  const start = { call: 'start', workspace, target, input: undefined, options }
+  await startPrepared(core, await prepareStart(core, start))
+}
+
+async function sentOf(core: Core, { to }: Sending, called: Called | null): Promise<Sent> {
+  const { fate, reply } = called ?? { fate: 'finished', reply: null }
+  if (reply?.kind === 'step.failed') throw decodeError(reply.payload ?? '', core.errors)
+  if (fate === 'taken' && reply?.payload) {
+    const { place, state, moves, isDone } = decode(reply.payload) as Left
+    const status = isDone ? 'done' : 'active'
+    return sent(to, { place, state, transitions: moves.length, status })
+  }
+  const view = await core.kernel.read.get(to.workspace, to.id)
+  if (!view) throw runNotFound(to.id)
+  // It was stopped before it had come to the end of the event.
+  if (fate === 'taken') throw runFinished(to.id, view.status)
+  return sent(to, standing(core, view))
+}
+
+interface Standing {
+  readonly place: string
+  readonly state: unknown
+  readonly transitions: number
+  readonly status: Sent['snapshot']['status']
+}
+
+function standing(core: Core, view: RunView): Standing {
+  const made = core.definitions.get(view.definition)
+  const begun = made?.kind === 'machine' ? beginning(made.machine, decode(view.input)) : null
+  const place = view.place ?? begun?.place ?? ''
+  const state = view.state === null ? begun?.state : decode(view.state)
+  const status = !isFinal(view.status) ? 'active' : view.status === 'failed' ? 'error' : 'done'
+  return { place, state, transitions: 0, status }
+}
+
+function sent({ id }: Address, { place, state: context, transitions, status }: Standing): Sent {
+  const snapshot = { ...SNAPSHOT, engine: ENGINE, state: place, status, context }
+  return { id, state: place, snapshot, transitions, done: status !== 'active' }
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { RunId } from '../../src/model/ids.js'
+import { BATCH_BYTES_MAX } from '../../src/model/limits.js'
+import { NO_RETRY } from '../../src/model/retry.js'
+import { Bench, start } from './bench.js'
+
+test('documents count among the bytes of a commit', async () => {
+  const bench = new Bench()
+  const large = JSON.stringify('x'.repeat(BATCH_BYTES_MAX * 0.7))
+  const note = { type: 'Note', key: null, tags: [], isHidden: false, content: large }
+  const kernel = await bench.open('one', (turn) => {
+    const execute = async () => ({ value: '1', documents: [{ id: turn.run.id, ...note }] })
+    return turn.step('write', { label: 'inline', retry: NO_RETRY, timeoutMs: null, execute })
+  })
+  const written: number[] = []
+  const { memory } = bench
+  const commit = memory.commitNow.bind(memory)
+  memory.commitNow = (by, deltas, options) => {
+    const turns = deltas.flatMap((delta) => (delta.kind === 'turn' ? [delta] : []))
+    written.push(turns.filter(({ documents }) => documents.length > 0).length)
+    return commit(by, deltas, options)
+  }
+  const ids = ['a', 'b', 'c', 'd', 'e'] as RunId[]
+  await Promise.all(ids.map((id) => kernel.start({ ...start, id })))
+  await bench.pass(100)
+  for (const id of ids) {
+    expect(memory.find(start.workspace, id)?.status).toBe('completed')
+    expect(memory.find(start.workspace, id)?.documents).toHaveLength(1)
+  }
+  // A batch ends with the turn that fills it.
+  expect(Math.max(...written)).toBe(2)
+  await kernel.close()
+})

@@ -1,0 +1,94 @@
+// One kernel, two styles: a program that was executed as a machine, in whatever has happened to it, has the effects that it
+// has as a function which nothing happens to.
+
+import type { RunId, Uid } from '../../src/model/ids.js'
+import { isFinal } from '../../src/model/run.js'
+import type { MemoryRun } from '../../src/store/memory.js'
+import { Clients } from './clients.js'
+import { functionOps } from './machines.js'
+import { optionsOf } from './options.js'
+import { type Op, POISON } from './programs.js'
+import { World } from './world.js'
+
+const CALM = { workers: 1, concurrency: 8, framesMax: 50, split: false, drift: 0, starts: 0 }
+const NO_CALLS = { signals: 0, cancels: 0, retries: 0, closes: 0, rests: 0, messages: 0, races: 0 }
+const NOTHING_WRONG = { others: 0, machines: 1, mailboxMax: 10_000, crowdMs: 0 }
+const WITHIN_MS = 300_000
+
+/** What is different; null: nothing. */
+export async function differsFromFunction(world: World, row: MemoryRun): Promise<string | null> {
+  const family = familyOf(world, row.uid)
+  if (row.run.definition !== 'machine' || !isComparable(family)) return null
+  const ops = JSON.parse(row.run.input) as readonly Op[]
+  // Which of several branches came how far, before one of them failed, is a matter of luck.
+  if (row.status === 'failed' && row.run.input.includes('"branches"')) return null
+  const other = await asFunction(functionOps(ops))
+  if (typeof other === 'string') return `${row.run.input} as a function: ${other}`
+  const [is, was] = [ledgerOf(family), ledgerOf(other)]
+  world.rare['machine: has the effects of the function'] += 1
+  if (is === was) return null
+  return `${row.uid} ${row.run.input} as a machine: ${is}; as a function: ${was}`
+}
+
+/** It and all that it has started, itself first. */
+function familyOf({ memory }: World, uid: Uid): readonly MemoryRun[] {
+  const row = memory.runs.get(uid)
+  const children = [...memory.runs.values()].filter(({ run }) => run.parent?.uid === uid)
+  return [
+    ...(row ? [row] : []),
+    ...children.flatMap((child) => familyOf({ memory } as World, child.uid)),
+  ]
+}
+
+/** It came to its end by itself. */
+function isComparable(family: readonly MemoryRun[]): boolean {
+  return family.every(({ status, run, journal, messages }) => {
+    const text = journal.at(-1)?.payload ?? ''
+    const isLuck = text.includes('VALUE_UNSTORABLE') || text.includes('WORKER_CRASHED')
+    const isTouched = journal.some(({ kind }) => kind === 'run.reopened' || kind === 'run.stopping')
+    const isRetried = messages.some(({ name, takenSeq }) => name === '(retry)' && takenSeq)
+    const isEnded = status === 'completed' || status === 'failed'
+    // What takes longer than it may is a matter of luck, too.
+    const isTimed = /(timeoutMs\\*":\d|(bomb|poison)\\*":true)/.test(run.input)
+    return isEnded && !isLuck && !isTouched && !isRetried && !isTimed && !run.input.includes(POISON)
+  })
+}
+
+/** The outcomes of steps that are of the program itself, of all runs together, and how it ended. */
+function ledgerOf(family: readonly MemoryRun[]): string {
+  const effects = family.flatMap(({ journal }) =>
+    journal.flatMap(({ kind, name, attempt }) => {
+      const own = /(?:^|\/)([a-f]|run)$/.exec(name)?.[1]
+      return own && kind.startsWith('step.') && kind !== 'step.asked'
+        ? [`${own} ${kind} ${attempt}`]
+        : []
+    }),
+  )
+  return [family[0]?.status, ...effects.sort()].join(', ')
+}
+
+async function asFunction(ops: readonly Op[]): Promise<readonly MemoryRun[] | string> {
+  const options = { ...optionsOf(1), ...CALM, ...NO_CALLS, ...NOTHING_WRONG }
+  const world = new World({ ...options, chaosMs: 0 })
+  world.heal()
+  const clients = new Clients(world)
+  world.boot(0)
+  const { scheduler, memory } = world
+  await scheduler.run(100, () => world.open.length > 0, 1_000)
+  const id = 'f' as RunId
+  const request = { id, workspace: 'default', definition: 'flow', input: JSON.stringify(ops) }
+  const more = { version: null, tags: {}, priority: 5, delayMs: 0, timeoutMs: null }
+  world.open[0]?.kernel?.start({ ...request, ...more }).catch(() => {})
+  const isOver = (): boolean => {
+    const rows = [...memory.runs.values()]
+    return rows.length > 0 && rows.every(({ status }) => isFinal(status))
+  }
+  while (!isOver() && !scheduler.failure && scheduler.now < WITHIN_MS) {
+    await scheduler.run(scheduler.now + 500, isOver, 60_000)
+    clients.answerAll()
+  }
+  const row = memory.find('default', id)
+  if (scheduler.failure || !row || !isFinal(row.status))
+    return scheduler.failure ?? 'it did not end'
+  return familyOf(world, row.uid)
+}
