@@ -55,9 +55,7 @@ export function plan({ quick }) {
       options: { seconds: quick ? 0.5 : 2, peerWidthMax: rate.peerWidthMax },
     },
   ]
-  return quick
-    ? all.filter(({ of, options }) => of !== 'w7' && options.pending !== MANY)
-    : all
+  return quick ? all.filter(({ of, options }) => of !== 'w7' && options.pending !== MANY) : all
 }
 
 /** The first field is the one that is compared; a rate is better if higher, a time if lower. */
