@@ -79,8 +79,8 @@ function programsOf(settings: Settings, log: Log, isStateless = false): readonly
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
-  // biome-ignore format: one thing
-  const around: Surroundings = { log, valueBytesMax, throwRecorded, tx, find, events, transitionTimeoutMs, isStateless }
+  const engine = { log, valueBytesMax, throwRecorded, tx, find, events }
+  const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
   return [...definitions.values()].map((made) => programOf(made, around))
 }
 

@@ -84,9 +84,8 @@ export function stepOutcome(
     const { value: payload, events, documents, shown, checkpoint, child: uid } = end.effect
     const { transaction } = end
     const undoable: EntryMeta = ask.order.undo ? { ...of, undoable: true } : of
-    const isPlain = checkpoint === undefined && uid === undefined
-    const more = { ...(checkpoint !== undefined && { checkpoint }), ...(uid && { uid }) }
-    const meta = isPlain ? undoable : { ...undoable, ...more }
+    const said = checkpoint === undefined ? undoable : { ...undoable, checkpoint }
+    const meta = uid === undefined ? said : { ...said, uid }
     const kind = ask.undoes ? 'undo.completed' : 'step.completed'
     // biome-ignore format: one literal, because one is made for every step
     return { ask, kind, attempt: number, payload, meta, final: true, transaction, events, documents, shown }

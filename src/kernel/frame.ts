@@ -341,8 +341,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const { uid, createdAt } = this.run
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
-    // biome-ignore format: what follows is one literal, because one is made for every step
-    const { entries, taken, refused, starts, events, messages, notBefore, shown, documents, answers } = parts
+    const { entries, taken, refused, starts, events, messages, notBefore } = parts
+    const { shown, documents, answers } = parts
     const isLive = this.body.begun && this.body.live
     const undoOpen = isLive ? this.body.undos.news(moreUndos) : null
     const { listening } = this.questions

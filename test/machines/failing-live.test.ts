@@ -178,6 +178,9 @@ describeOn(['pglite', 'postgres18'], 'a transition that fails', (database) => {
     await run.retry()
     expect(await run.result()).toBe('worked')
     expect(attempts).toHaveLength(5)
+    const documents = await engine.documents(run.id, ErrorDocument)
+    expect(documents.map(({ content }) => content.error)).toEqual(['1', '2', '3', '4'])
+    expect(new Set(documents.map(({ id }) => id)).size).toBe(4)
   })
 
   test('[E26] [R08] [R09] that takes too long is cut, tried again by its policy, and says so in these words', async () => {

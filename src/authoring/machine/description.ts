@@ -10,7 +10,7 @@ export interface Machine {
   readonly places: ReadonlyMap<string, Place>
   /** Runs once, before anything else. */
   readonly begins?: Transition
-  /** Of the state, checked before it is stored; null: any. */
+  /** Of the state, checked before it is stored; null: it is not checked. */
   readonly state: Schema | null
   /** Of what the run gives back at its end. */
   readonly output: Schema | null

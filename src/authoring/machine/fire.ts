@@ -17,15 +17,15 @@ import type { At, Firing, Left, Scene } from './scene.js'
 export async function fire(scene: Scene, turn: Turn, firing: Firing): Promise<Left> {
   const { transition, answers, isManual } = firing
   const { name } = transition
-  const firings: { fields: Fields | null } = { fields: null }
+  const latest: Latest = { fields: null, key: '' }
   const order: StepOrder = {
     label: 'transition',
     retry: isManual ? NO_RETRY : transition.retry,
     timeoutMs: timeoutOf(scene, transition),
     answers,
     timedOut: (ms) => transitionTimedOut(name, ms, turn.run.id),
-    execute: (attempt) => execute(scene, turn, firing, { attempt, firings }),
-    onFailure: (failure, end) => failed(scene, firing, failure, { ...end, firings, turn }),
+    execute: (attempt) => execute(scene, turn, firing, { attempt, latest }),
+    onFailure: (failure, end) => failed(scene, firing, failure, { ...end, latest }),
   }
   return decode(await turn.step(name, order)) as Left
 }
@@ -35,25 +35,32 @@ function timeoutOf({ around, machine }: Scene, { timeoutMs }: Transition): numbe
   return machine.takesEvents ? null : around.transitionTimeoutMs
 }
 
+/** Of the attempt under way, for its failure. */
+interface Latest {
+  fields: Fields | null
+  /** The same for all attempts, and another if a person tries again what has failed for good. */
+  key: string
+}
+
 interface Executing {
   readonly attempt: Attempt
-  /** The fields of the attempt under way, for its failure. */
-  readonly firings: { fields: Fields | null }
+  readonly latest: Latest
 }
 
 async function execute(
   scene: Scene,
   turn: Turn,
   firing: Firing,
-  { attempt, firings }: Executing,
+  { attempt, latest }: Executing,
 ): Promise<Effect> {
   const { transition, place, payload, at } = firing
   const { name } = transition
+  latest.key = attempt.idempotencyKey
   try {
     const state = await stateBefore(scene, at)
     const of = { state, fields: firing.fields, place, name, payload }
     const { call, fields, context } = attempted(scene, turn, attempt, of)
-    firings.fields = fields
+    latest.fields = fields
     if (firing.isGuarded && !(await isAllowed(transition, call))) return unmoved(firing)
     const moved = await transition.run(call)
     const isBeginning = transition === scene.machine.begins
@@ -140,16 +147,13 @@ function failed(
   scene: Scene,
   { transition, place }: Firing,
   failure: Failure,
-  of: { attempt: number; isLast: boolean; firings: { fields: Fields | null }; turn: Turn },
+  { attempt, isLast, latest }: { attempt: number; isLast: boolean; latest: Latest },
 ): Kept {
   if (scene.machine.takesEvents) return {}
-  const { attempt, isLast, firings, turn } = of
-  const { uid } = turn.run
-  const id = `${uid}:${turn.path}${transition.name}:${attempt}`
   const isLeaving = isLast && transition.errorPlace !== null
   return {
-    value: encode(firings.fields?.storable() ?? {}, 'the fields of a machine'),
-    documents: [errorDocument(messageOf(failure), id)],
+    value: encode(latest.fields?.storable() ?? {}, 'the fields of a machine'),
+    documents: [errorDocument(messageOf(failure), `${latest.key}:${attempt}`)],
     shown: { at: { place: isLeaving ? transition.errorPlace : place, error: failure.error } },
   }
 }

@@ -2,7 +2,6 @@
 
 import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
-import type { Uid } from '../../model/ids.js'
 import { type Due, Failure, type Round, type Turn } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
@@ -67,11 +66,7 @@ export class Stay {
     const { enteredAt, lateFrom, family, isResting } = this
     const { next: _, ...from } = this.from
     const at: At = { ...from, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
-    return {
-      done: false,
-      children: this.openChildren,
-      value: encode(at, `where machine "${this.scene.made.name}" is`),
-    }
+    return this.goesOn(at)
   }
 
   private async whatRuns(): Promise<Firing> {
@@ -178,7 +173,7 @@ export class Stay {
   }
 
   private async moved(left: Left): Promise<Round> {
-    const { scene, from } = this
+    const { from } = this
     const { groups = [], starts = [] } = left
     if (groups.length > 0)
       this.family = { ...this.family, groups: [...this.family.groups, ...groups] }
@@ -186,10 +181,7 @@ export class Stay {
     const { family } = this
     const { place, state, fields, next } = left
     const output = left.output ?? from.output
-    const { made } = scene
-    if (this.placeNamed(place).isFinal) {
-      return this.ended(place, state, output)
-    }
+    if (this.placeNamed(place).isFinal) return this.ended(place, state, output)
     const at: At = {
       place,
       state,
@@ -200,16 +192,17 @@ export class Stay {
       ...(next !== undefined && { next }),
       ...(output && { output }),
     }
-    // What it is made of has been measured where it was written.
-    return {
-      done: false,
-      children: this.openChildren,
-      value: encode(at, `where machine "${made.name}" is`),
-    }
+    return this.goesOn(at)
   }
 
-  private get openChildren(): readonly Uid[] {
-    return this.family.children.map(({ uid }) => uid)
+  /** What it is made of has been measured where it was written. */
+  private goesOn(at: At): Round {
+    const children = at.family.children.map(({ uid }) => uid)
+    return {
+      done: false,
+      children,
+      value: encode(at, `where machine "${this.scene.made.name}" is`),
+    }
   }
 
   private ended(place: string, state: unknown, output?: At['output']): Round {
