@@ -34,7 +34,9 @@ const SLOW = [
 const SLOW_FILES = [
   'test/simulation/defects.test.ts',
   ...['database', 'forks-live', 'rounds-live'].map((name) => `test/functions/${name}.test.ts`),
-  ...['places', 'failing', 'events', 'children'].map((name) => `test/machines/${name}-live.test.ts`),
+  ...['places', 'failing', 'events', 'children'].map(
+    (name) => `test/machines/${name}-live.test.ts`,
+  ),
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
