@@ -48,12 +48,15 @@ try {
   const ground = new Ground({ url: postgres.url, postgres, random })
   await ground.normal()
   if (values.defect) ground.defects = values.defect.split(',')
-  for (const [i, fault] of faults.entries()) rows.push(await one(ground, fault, faults.slice(i)))
+  for (const [i, fault] of faults.entries()) {
+    rows.push(await one(ground, fault, faults.slice(i)))
+    write(rows)
+  }
 } finally {
   await postgres.stop()
 }
 console.log(tableOf(rows))
-write(rows)
+if (!values.defect) console.log(`written to ${values.out}`)
 const broken = rows.flatMap((row) => row.broken)
 const runs = rows.reduce((sum, row) => sum + row.runs, 0)
 const seconds = Math.round((performance.now() - startedAt) / 1000)
@@ -165,5 +168,4 @@ function write(all) {
   mkdirSync(dirname(file), { recursive: true })
   const elsewhere = ELSEWHERE.map(({ id, title, tests }) => ({ id, title, tests }))
   writeFileSync(file, `${JSON.stringify({ faults: faultsNow, elsewhere }, null, 2)}\n`)
-  console.log(`written to ${values.out}`)
 }
