@@ -21,6 +21,10 @@ export const INLINE = 'inline'
 export interface Running {
   /** Raises its AbortSignal; its result still counts. */
   abort(reason: Error): void
+  /** It began before its past was stored, and does not wait for that: soon it ends. */
+  readonly isEarly: boolean
+  /** Something was stored: perhaps what it waits for. */
+  stored(): void
   /** It has asked for a transaction. */
   readonly hasTransaction: boolean
   /** Raises its AbortSignal, and gives it `graceMs` to end in: then it has failed. An open transaction is rolled back. */

@@ -24,6 +24,7 @@ import {
 import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
+import type { Outgoing } from './outgoing.js'
 import type { Clock, Ports } from './ports.js'
 import { type StepTransaction, StoreUnavailable } from './store.js'
 
@@ -46,6 +47,9 @@ export interface AttemptTimes {
 
 /** Who is told of the end, once. */
 export interface AttemptOwner {
+  readonly out: Outgoing
+  /** The attempt waits for something to be stored. */
+  pump(): void
   attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void
 }
 
@@ -91,6 +95,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   private opened: StepTransaction | null = null
   /** From the moment it asks for one. */
   hasTransaction = false
+  private pastIsStored: (() => void) | null = null
   private over = false
   private isLeaving = false
   private conflict = false
@@ -185,6 +190,34 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     return this.ask.kept
   }
 
+  private get isPastStored(): boolean {
+    return this.owner.out.ackedSeq >= this.ask.afterSeq
+  }
+
+  past(): Promise<void> {
+    if (this.isPastStored) return Promise.resolve()
+    return new Promise((resolve) => {
+      const before = this.pastIsStored
+      this.pastIsStored = () => {
+        before?.()
+        resolve()
+      }
+      this.owner.pump()
+    })
+  }
+
+  /** It began early, and does not wait: soon it ends. */
+  get isEarly(): boolean {
+    return this.pastIsStored === null && !this.isPastStored
+  }
+
+  /** Something was stored. */
+  stored(): void {
+    if (this.pastIsStored === null || !this.isPastStored) return
+    this.pastIsStored()
+    this.pastIsStored = null
+  }
+
   documents(): Promise<readonly DocumentRow[]> {
     return this.untilAnswered(() => this.deps.documents(this.run.uid))
   }
@@ -201,6 +234,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
+    await this.past()
     this.hasTransaction = true
     // A database that is away, or has no connection free, takes no time of the code's.
     this.offTimer?.()
@@ -249,6 +283,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   /** A database that is away is waited for: that is nobody's failure. */
   private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    await this.past()
     for (;;) {
       try {
         return await ask()

@@ -50,12 +50,15 @@ export class Calls {
   committed({ fence, entries, taken, refused, answers, next }: TurnDelta): void {
     const own = this.waiters.get(fence.uid)
     if (!own) return
+    // One run may take hundreds in one commit.
+    const answered = new Map(answers.map(({ no, entry }) => [no, entry]))
+    const taking = new Set(taken)
     for (const waiter of own) {
       const { no } = waiter
-      const answer = answers.findLast((one) => one.no === no)
-      const reply = (answer?.entry && entries[answer.entry - 1]) || null
+      const entry = answered.get(no)
+      const reply = (entry && entries[entry - 1]) || null
       if (reply) this.settle(waiter, { fate: 'taken', reply })
-      else if (taken.includes(no) && !answer) this.settle(waiter, { fate: 'taken', reply })
+      else if (taking.has(no) && !answered.has(no)) this.settle(waiter, { fate: 'taken', reply })
       else if (refused.includes(no)) this.settle(waiter, { fate: 'refused', reply })
       // It may have been taken before this caller waited, or by another process.
       else if (next.kind === 'end') this.asking.arm(0)

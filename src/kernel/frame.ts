@@ -4,7 +4,7 @@
 //
 // Invariants (O1 and O4 are the Conversation's)
 //   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.
-//   O3. A function starts only when every outcome delivered before it was asked for is durable.
+//   O3. What reaches outside starts only when every outcome delivered before it was asked for is durable.
 //   O5. Messages and timers that are ready at one look are ordered by database time (look.ts).
 //   F1. A frame that is not `active` sends nothing, and what its body still says has no effect.
 
@@ -28,7 +28,7 @@ import { Questions } from './questions.js'
 import type { Stopped } from './replay.js'
 import { isToRest, rest } from './resting.js'
 import { Scribe } from './scribe.js'
-import { startWhatCan } from './starting.js'
+import { isToSay, letGoOn, startWhatCan } from './starting.js'
 import { refusedEnd, type Stoppable, Stopping, stoppingOf } from './stopping.js'
 import type { Answer, Next, TurnDelta } from './store.js'
 import { closeTransaction, hasTransaction, rollBack } from './transaction.js'
@@ -189,6 +189,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
+    letGoOn(this)
     if (!this.stopping && isToRest(this)) return rest(this)
     const emitted = this.body.end && !this.stopping ? takeEmitted(this.ready) : null
     if (emitted) return this.deliver(emitted)
@@ -203,7 +204,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   goOn(): void {
     startWhatCan(this)
     refuseTriggers(this)
-    if (this.out.waiting || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
+    if (isToSay(this) || this.parkable() || this.handingOver) this.deps.submit(this.run.uid)
     this.arm()
   }
 
@@ -217,11 +218,10 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   }
 
   deliver(outcome: Outcome): void {
-    const { ask } = outcome
     if (outcome.transaction && this.inFlight) return void this.ready.unshift(outcome)
     if (outcome.transaction) return closeTransaction(this, outcome, outcome.transaction)
     const entry = this.record(outcome)
-    if (outcome.final) return this.answer(ask, entry)
+    if (outcome.final) return this.answer(outcome.ask, entry)
     triedAgain(outcome, this.out.lastSeq)
     this.pump()
   }

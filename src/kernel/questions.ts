@@ -92,6 +92,17 @@ export class Questions {
     return false
   }
 
+  /** What runs will soon have said more: it is written down with what is there. */
+  runsEarly(): boolean {
+    for (const ask of this.open) if (ask.kind === 'step' && ask.running?.isEarly) return true
+    return false
+  }
+
+  /** Something was stored. */
+  stored(): void {
+    for (const ask of this.open) if (ask.kind === 'step') ask.running?.stored()
+  }
+
   /** It does something of its own, in a step or in a task: soon it may wait for something else. */
   busy(): boolean {
     return this.open.some((ask) => {

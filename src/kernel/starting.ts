@@ -1,5 +1,6 @@
 // What can start, starts: steps whose time has come, and children.
 
+import { EARLY_ENTRIES_MAX } from '../model/limits.js'
 import type { StepAsk } from './asks.js'
 import { type AttemptOwner, RunningAttempt } from './attempt.js'
 import type { HeldRun } from './held-run.js'
@@ -11,16 +12,31 @@ interface Startable extends HeldRun, AttemptOwner {
 }
 
 export function startWhatCan(frame: Startable): void {
-  const { deps, questions, out, scribe } = frame
+  const { deps, questions, scribe } = frame
   if (frame.handingOver || !deps.mayStart()) return
   const now = deps.now()
   for (const ask of questions.all()) {
     if (!isNext(ask, now)) continue
-    // O3: nothing starts before what was answered before it was asked for is durable.
-    const durable = out.ackedSeq >= ask.afterSeq
     if (ask.kind === 'child') scribe.child(ask)
-    else if (durable || deps.defects.has('start-before-durable')) startStep(frame, ask)
+    else if (mayStart(frame, ask)) startStep(frame, ask)
   }
+}
+
+/** What began early and waits for its past to be stored: perhaps it is, and the run is still ours. */
+export function letGoOn({ deps, questions }: HeldRun): void {
+  if (deps.mayStart()) questions.stored()
+}
+
+/** What runs early will soon have said more: that is written down with what is there. */
+export function isToSay({ out, questions }: HeldRun): boolean {
+  return out.waiting && !questions.runsEarly()
+}
+
+/** O3: nothing reaches outside before what was answered before it was asked for is durable. */
+function mayStart(frame: Startable, ask: StepAsk): boolean {
+  const { out, deps } = frame
+  if (out.ackedSeq >= ask.afterSeq || deps.defects.has('start-before-durable')) return true
+  return ask.order.isEarly === true && out.lastSeq - out.ackedSeq < EARLY_ENTRIES_MAX
 }
 
 function startStep(frame: Startable, ask: StepAsk): void {

@@ -122,6 +122,8 @@ export class Stopping {
     const { frame } = this
     const { ask } = outcome
     if (outcome.transaction) return rollBack(outcome.transaction)
+    // Its steps would count as over, and are to be undone.
+    if (outcome.kind === 'round.ended') return
     // The body does not hear of it: in a replay too it stands where the body is not driven any more.
     if (this.leavesSomething()) this.write()
     const entry = frame.record(outcome)

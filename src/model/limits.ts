@@ -20,6 +20,8 @@ export const ERROR_CAUSES_MAX = 8
 
 /** Deltas in one commit call, and their bytes: beyond this a batch only gets slower. */
 export const BATCH_DELTAS_MAX = 500
+/** So much of one run may wait to be stored while its events go on (StepOrder.isEarly). */
+export const EARLY_ENTRIES_MAX = 500
 export const BATCH_BYTES_MAX = 1024 * 1024
 /** Connections for commits. Four gain 5 % at twice the latency on two cores. */
 export const COMMIT_CONNECTIONS = 2

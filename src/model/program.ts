@@ -99,6 +99,8 @@ export interface StepOrder {
   timedOut?(ms: number): Error
   /** Messages whose senders wait for its first outcome (Wish.isAnsweredLater). */
   readonly answers?: readonly number[]
+  /** It may begin before what came before it is stored, and waits for that itself where it matters (Attempt.past). */
+  readonly isEarly?: boolean
   /** User code that undoes it, tried as the step itself is. */
   undo?(value: Stored, attempt: Attempt): Promise<Effect>
 }
@@ -115,6 +117,8 @@ export interface Attempt {
   readonly signal: AbortSignal
   /** What the attempt before it has left; null: it is the first, or that left nothing. */
   readonly kept: Stored | null
+  /** Resolves when all that was answered before the step is stored: nothing may reach outside of the run before that. */
+  past(): Promise<void>
   /** Those of the run that nothing has replaced, in order. */
   documents(): Promise<readonly DocumentRow[]>
   /** Other runs. */

@@ -155,6 +155,7 @@ function attemptOf(name: string, script: Script): Attempt {
     number: 1,
     now: () => 5_000,
     kept: null,
+    past: async () => {},
     documents: async () => [],
     idempotencyKey: `key of ${name}`,
     signal: new AbortController().signal,

@@ -31,7 +31,7 @@ export class Bench {
   private timers: { at: number; callback: () => void }[] = []
   private held: { apply(): void; refuse(): void }[] | null = null
 
-  open(build: string, body: (turn: Turn) => Promise<string>): Promise<Kernel> {
+  open(build: string, body: (turn: Turn) => Promise<string>, closeGraceMs = 0): Promise<Kernel> {
     const program: Program = { name: 'shop', version: '1', style: 'function', body }
     return createKernel({
       store: this.store(),
@@ -43,7 +43,7 @@ export class Bench {
       pollMs: 1_000,
       build,
       framesMax: 10,
-      closeGraceMs: 0,
+      closeGraceMs,
       counters: this.counters,
     })
   }

@@ -31,7 +31,7 @@ class Context {
 function fire(transition: Transition | undefined, state: unknown, payload?: unknown) {
   if (!transition) throw new Error('there is no such transition')
   const context = new Context() as never
-  return transition.run({ self: null, state, payload, context })
+  return transition.run({ self: null, state, payload, context, past: async () => {} })
 }
 
 function sent(definition: unknown, from: string, event: string, state: unknown, payload?: unknown) {
@@ -60,6 +60,48 @@ const note =
     await Promise.resolve()
     context.notes.push(text)
   }
+
+describe('an action', () => {
+  const written = machine('written', {
+    initial: 'open',
+    context: { notes: [] as string[] },
+    states: {
+      open: {
+        on: {
+          KEEP: { actions: ({ context }) => void context.notes.push('kept') },
+          CALL: { actions: () => Promise.resolve() },
+          BOTH: {
+            actions: ({ context }) => (context.notes.length > 1 ? Promise.resolve() : undefined),
+          },
+        },
+      },
+    },
+  })
+  const transitionOf = (event: string) => machineOf(written).places.get('open')?.waiting.get(event)
+  const waited = async (event: string, notes: string[] = []) => {
+    let times = 0
+    const past = async () => {
+      times += 1
+    }
+    const call = {
+      self: null,
+      state: { notes },
+      payload: undefined,
+      context: new Context() as never,
+    }
+    await transitionOf(event)?.run({ ...call, past })
+    return times
+  }
+
+  test('waits for what came before it to be stored, until it is known to give back no promise', async () => {
+    expect([await waited('KEEP'), await waited('KEEP'), await waited('KEEP')]).toEqual([1, 0, 0])
+    expect([await waited('CALL'), await waited('CALL')]).toEqual([1, 1])
+    expect([await waited('BOTH'), await waited('BOTH')]).toEqual([1, 0])
+    expect([await waited('BOTH', ['a', 'b']), await waited('BOTH'), await waited('BOTH')]).toEqual([
+      0, 1, 1,
+    ])
+  })
+})
 
 describe('an event', () => {
   const chain = machine('chain', {

@@ -298,19 +298,22 @@ export class Clients {
     const again = this.events.length > 0 && rng.chance(0.3)
     const known = again ? rng.pick(this.events) : null
     if (known) return void this.sendTo(known.id, known.messageId, known.payload)
-    this.messages += 1
-    const messageId = `m${this.messages}` as MessageId
-    const event = { id: messageId, fails: rng.chance(0.2), ms: rng.pick([0, 0, 5, 60]) }
-    const payload = JSON.stringify(event)
-    this.events.push({ id, messageId, payload })
-    void this.sendTo(id, messageId, payload)
+    for (let left = rng.pick([1, 1, 2, 6]); left > 0; left -= 1) {
+      this.messages += 1
+      const messageId = `m${this.messages}` as MessageId
+      const event = { id: messageId, fails: rng.chance(0.2), ms: rng.pick([0, 0, 5, 60]) }
+      const payload = JSON.stringify(event)
+      this.events.push({ id, messageId, payload })
+      void this.sendTo(id, messageId, payload)
+    }
   }
 
   private async sendTo(id: RunId, messageId: MessageId, payload: string): Promise<void> {
     const to = { workspace: WORKSPACE, id }
     this.sent.add(messageId)
     try {
-      const call = { name: 'ADD', payload, id: messageId, withinMs: 0 }
+      const name = Number(messageId.slice(1)) % 3 === 0 ? 'ADD' : 'TICK'
+      const call = { name, payload, id: messageId, withinMs: 0 }
       const start = { id, workspace: WORKSPACE, definition: 'counter', input: NOTHING }
       const more = { version: null, tags: {}, priority: 5, delayMs: 0, timeoutMs: null }
       const called = await this.kernel()

@@ -5,7 +5,7 @@ import { decode } from '../../src/model/codec.js'
 import type { Entry } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Clients } from './clients.js'
-import { type CounterState, type MachineState, machineOf } from './machines.js'
+import { ADDS, type CounterState, type MachineState, machineOf } from './machines.js'
 import { type Dispatch, type Op, POISON, type Stage } from './programs.js'
 import type { World } from './world.js'
 
@@ -142,7 +142,7 @@ export function checkReplies(world: World, clients: Clients, fail: Fail): void {
   }
   for (const row of world.memory.runs.values()) {
     if (row.run.definition !== 'counter') continue
-    const done = row.journal.filter((e) => isCheckpoint(e) && lastOf(e.name) === 'ADD').length
+    const done = row.journal.filter((e) => isCheckpoint(e) && ADDS.includes(lastOf(e.name))).length
     const { count } = (row.state === null ? { count: 0 } : decode(row.state)) as CounterState
     if (count !== done) fail('reply', `${row.uid} counts ${count}, and ${done} events are recorded`)
     for (const { no, takenSeq, replySeq } of row.messages) {

@@ -329,16 +329,33 @@ export interface CounterState {
   readonly log: readonly string[]
 }
 
+interface Added {
+  readonly id: string
+  readonly fails: boolean
+  readonly ms: number
+}
+
+/** The events of a counter. */
+export const ADDS = ['ADD', 'TICK']
+
 export function counterProgram(stage: Stage): Program {
   const counter = machine('counter', {
     initial: 'counting',
     context: { count: 0, log: [] as string[] },
-    events: { STOP: typed<object>(), ADD: typed<{ id: string; fails: boolean; ms: number }>() },
+    events: { STOP: typed<object>(), ADD: typed<Added>(), TICK: typed<Added>() },
     states: {
       counting: {
         on: {
           // First: what answers everybody at the end of a world ends it.
           STOP: 'stopped',
+          // Gives back no promise: it may run before what came before it is stored.
+          TICK: {
+            actions: ({ context, event }) => {
+              context.count += 1
+              context.log.push(`${event.id} ${stage.fresh()}`)
+              if (event.fails) throw plain(`fails ${event.id}`)
+            },
+          },
           ADD: {
             actions: async ({ context, event, ...ctx }) => {
               const { key, attempt, signal, run } = ctx

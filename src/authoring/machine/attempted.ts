@@ -16,6 +16,6 @@ export function attempted(scene: Scene, turn: Turn, attempt: Attempt, of: Attemp
   const context = new ContextOf(scene, turn, attempt, of)
   const state = decode(encode(of.state, 'the state'))
   const payload = of.payload ? decode(of.payload) : undefined
-  const call: Call = { self, state, payload, context }
+  const call: Call = { self, state, payload, context, past: () => attempt.past() }
   return { call, fields, context }
 }

@@ -62,6 +62,8 @@ export interface Call {
   readonly state: unknown
   readonly payload: unknown
   readonly context: TransitionContext
+  /** Resolves when all that came before is stored (Attempt.past). */
+  past(): Promise<void>
 }
 
 export interface Moved {

@@ -120,7 +120,10 @@ class Chain {
   }
 
   private async act(actions: readonly Action[]): Promise<void> {
-    for (const action of actions) await action(this.args)
+    for (const action of actions) {
+      if (!keepsInside(action)) await this.call.past()
+      await noted(action, action(this.args))
+    }
   }
 
   private stateNamed(name: string): State {
@@ -133,6 +136,20 @@ class Chain {
     const { id } = this.call.context.run
     return transitionTooDeep(id, { event: this.event.type, state: this.state.name, limit })
   }
+}
+
+/** Actions that were seen to give back no promise, and never one: what they do is done to the context. */
+const inside = new WeakMap<Action, boolean>()
+
+/** It may run before what came before it is stored. */
+function keepsInside(action: Action): boolean {
+  return inside.get(action) === true
+}
+
+function noted(action: Action, result: unknown): unknown {
+  const isPromise = typeof (result as PromiseLike<unknown> | null | undefined)?.then === 'function'
+  if (isPromise || !inside.has(action)) inside.set(action, !isPromise)
+  return result
 }
 
 export const transitionTooDeep = (

@@ -23,6 +23,7 @@ export async function fire(scene: Scene, turn: Turn, firing: Firing): Promise<Le
     retry: isManual ? NO_RETRY : transition.retry,
     timeoutMs: timeoutOf(scene, transition),
     answers,
+    isEarly: scene.machine.takesEvents,
     timedOut: (ms) => transitionTimedOut(name, ms, turn.run.id),
     execute: (attempt) => execute(scene, turn, firing, { attempt, latest }),
     onFailure: (failure, end) => failed(scene, firing, failure, { ...end, latest }),

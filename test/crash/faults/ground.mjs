@@ -122,8 +122,10 @@ export class Ground {
 
   async conclude(outcome, world, { normal, more = () => [], ...options }) {
     const victims = this.isShort ? 1 : 2
+    const known = outcome.broken.length
     outcome.broken.push(...(await verdict(world, normal, { victims, ...options })))
     outcome.broken.push(...(await more(await world.snapshot(), world, outcome)))
+    for (const text of outcome.broken.slice(known)) console.log(`BROKEN ${text}`)
     outcome.runs += world.runs.size
     outcome.note(world.counters())
   }
