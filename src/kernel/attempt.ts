@@ -9,7 +9,7 @@
 //       locks of this one.
 //   A3. Once the closing of a transaction has begun the time limit is off: what is being stored is not undone.
 
-import { encodeError } from '../model/error-record.js'
+import { encodeError, errorRecord } from '../model/error-record.js'
 import { leaseLost, PerdureError, stepTimedOut } from '../model/errors.js'
 import { shownName, type Uid } from '../model/ids.js'
 import {
@@ -23,6 +23,7 @@ import {
 } from '../model/program.js'
 import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
+import type { HandingOver } from './held-run.js'
 import { runInside } from './inside.js'
 import type { Outgoing } from './outgoing.js'
 import type { Clock, Ports } from './ports.js'
@@ -48,6 +49,7 @@ export interface AttemptTimes {
 /** Who is told of the end, once. */
 export interface AttemptOwner {
   readonly out: Outgoing
+  readonly handingOver: HandingOver | null
   /** The attempt waits for something to be stored. */
   pump(): void
   attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void
@@ -325,8 +327,15 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
         error instanceof Failure
           ? error
           : new Failure(encodeError(error, `step "${this.ask.name}"`))
-      return this.finished({ kind: 'failed', failure })
+      return this.finished(
+        this.isOfLeaving(failure) ? { kind: 'again' } : { kind: 'failed', failure },
+      )
     })
+  }
+
+  /** The owner leaves, and its code was refused for that: nobody's failure, and it is done elsewhere. */
+  private isOfLeaving({ error }: Failure): boolean {
+    return this.owner.handingOver !== null && errorRecord(error).code === 'ENGINE_CLOSED'
   }
 
   private finished(end: AttemptEnd): void {

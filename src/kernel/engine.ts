@@ -60,6 +60,8 @@ export class KernelHost implements Kernel {
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
+  /** Nothing runs here any more. Until then what runs may still reach other runs. */
+  private isShut = false
 
   constructor(options: KernelOptions) {
     this.host = new WorkerHost(options)
@@ -165,6 +167,7 @@ export class KernelHost implements Kernel {
     this.host.calls.close(engineClosed())
     ports.fault('close.before')
     await this.host.close()
+    this.isShut = true
     this.patience.close()
     try {
       ports.fault('leave.before')
@@ -179,7 +182,7 @@ export class KernelHost implements Kernel {
   }
 
   private checkOpen(): void {
-    if (this.closed !== null) throw engineClosed()
+    if (this.isShut) throw engineClosed()
   }
 
   private async message(to: Address, message: NewMessage): Promise<void> {

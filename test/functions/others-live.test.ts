@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type Schema, typed, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { instead } from '../support/instead.js'
-import { eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
+import { eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 const text: Schema<{ id: string }> = {
   '~standard': {
@@ -357,5 +357,32 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
       await eventually(() => run.status()).toBe('cancelled')
       expect(await world.sql('select * from @schema@.waits')).toEqual([])
     })
+  })
+
+  test('a step that reaches other runs while its process leaves has not failed for that', async () => {
+    const friend = workflow(fresh('friend'), async (wf) => wf.waitFor('go'))
+    const held = gate()
+    let times = 0
+    const flow = workflow(fresh('leaving'), async (wf, id: string) => {
+      await wf.do('reach', async () => {
+        times += 1
+        if (times > 1) return
+        await held.passed
+        await first.signal(id, 'go', 'from a step')
+      })
+      const other = wf.handle(friend, id)
+      return other.result()
+    })
+    const first = await world.open([friend, flow])
+    const to = await first.start(friend)
+    const run = await first.start(flow, to.id)
+    await eventually(() => times).toBe(1)
+    const closed = first.close()
+    held.open()
+    await closed
+    const second = await world.open([friend, flow])
+    await second.signal(to.id, 'go', 'from outside')
+    expect(await second.handle(flow, run.id).result()).toBe('from outside')
+    expect(times).toBe(2)
   })
 })

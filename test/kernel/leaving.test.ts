@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StepOrder } from '../../src/model/program.js'
+import type { StepOrder, Turn } from '../../src/model/program.js'
 import { NO_RETRY } from '../../src/model/retry.js'
 import { Bench, start, to } from './bench.js'
 
@@ -41,4 +41,33 @@ test('a step with an undo that does not obey when its scope is late is given up 
     'run.completed ',
   ])
   await kernel.close()
+})
+
+test('a step that is running when its process leaves still reaches other runs', async () => {
+  const bench = new Bench()
+  let goOn = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const body = async (turn: Turn): Promise<string> => {
+    const execute: StepOrder['execute'] = async (attempt) => {
+      await gate
+      await attempt.outside.signal({ ...to }, 'done', '"by itself"', 'a-signal')
+      return { value: '"sent"' }
+    }
+    await turn.step('tell', { label: 'inline', retry: NO_RETRY, timeoutMs: null, execute })
+    return '"end"'
+  }
+  const kernel = await bench.open('one', body, 1_000)
+  await kernel.start(start)
+  await bench.pass(10)
+  const closed = kernel.close()
+  await bench.pass(10)
+  goOn()
+  for (let i = 0; i < 5; i += 1) await bench.pass(10)
+  await closed
+  const row = bench.memory.find(to.workspace, to.id)
+  expect(row?.messages.map(({ name }) => name)).toEqual(['done'])
+  expect(row?.journal.map(({ kind }) => kind)).toContain('step.completed')
+  await expect(kernel.signal(to, 'late', null, null)).rejects.toThrow('closed')
 })
