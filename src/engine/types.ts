@@ -7,19 +7,15 @@ import type {
   Definition,
   Dict,
   Emitted,
-  ErrorClass,
   EventName,
   InputNotDeclared,
   Instant,
   Key,
-  Log,
   Nothing,
   Opt,
   PgClient,
   RunRef,
-  Schema,
   Target,
-  Tx,
   Types,
   TypesOf,
 } from '../authoring/types.js'
@@ -373,28 +369,3 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** Never there at run time. */
   readonly '~defs': W
 }
-
-export type EngineOptions<W> = Opt<{
-  /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
-  database:
-    | string
-    | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
-  /** Of the database. Default 'perdure'. */
-  schema: string
-  workflows: W
-  /** false: this process starts, signals and reads, and executes nothing. */
-  worker: boolean | Opt<{ concurrency: number; lease: Duration }>
-  /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
-  errors: readonly ErrorClass[]
-  /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
-  events: Dict<Schema>
-  /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
-  tx: (client: PgClient) => Tx
-  /** Names this deploy, for divergence and missing code. */
-  build: string
-  /** How long finished runs are kept; false: for ever. Default '30 days'. */
-  retention: Duration | false
-  maxValueBytes: number
-  allowEmbeddedInProduction: boolean
-  log: Log
-}>
