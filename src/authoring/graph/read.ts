@@ -254,7 +254,7 @@ function readSettings(problems: Problems, given: unknown): Pick<Plan, 'limitMs' 
 function retryOf(problems: Problems, path: string, retry: unknown): RetryPolicy | null {
   if (retry === undefined) return null
   try {
-    return readRetry({ retry }, `node`)
+    return readRetry({ retry }, path)
   } catch (error) {
     problems.add(`${path}.retry`, said(error))
     return null
