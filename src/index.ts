@@ -53,6 +53,7 @@ export type {
 // engine
 export { createEngine } from './create-engine.js'
 export type { EngineOptions } from './engine/engine-options.js'
+export type { LoggedNode } from './engine/nodes.js'
 export type {
   Checkpoint,
   Client,

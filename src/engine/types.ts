@@ -21,6 +21,7 @@ import type {
 } from '../authoring/types.js'
 import type { Status, WaitReason } from '../model/run.js'
 import type { Duration } from '../model/time.js'
+import type { LoggedNode } from './nodes.js'
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -350,6 +351,8 @@ export interface Client<W = unknown> {
   checkpoints(runId: string, page?: PageOptions): Paged<Checkpoint>
   /** What the run shows to people, in order; hidden and replaced ones are not there. */
   documents<D extends Doc>(runId: string, type?: D): Promise<StoredDocument<Content<D>>[]>
+  /** What has become of each node of a run of a graph: input, output, times, error, and the variables after it. */
+  nodes(runId: string): Promise<LoggedNode[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */

@@ -266,6 +266,7 @@ describe('the builder', () => {
       const input = g.input as unknown as { email: never; tags: never }
       const scored = g.do('rate', score, { email: input.email }, { retry: 3 })
       g.condition('hot', cel`${scored.value} >= ${80} && ${'x"y'} != ''`, {
+        // biome-ignore lint/suspicious/noThenProperty: what is done when the condition holds
         then: () =>
           g.tryCatch(
             'safe',

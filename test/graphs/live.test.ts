@@ -359,6 +359,61 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     await eventually(() => unanswered.status()).toBe('timed_out')
   })
 
+  test('[D04] [D28] [D29] logs each node with its input, output, times and error, the variables after it, and those that were skipped', async () => {
+    const { engine, made } = await open({
+      nodes: [
+        { id: 'first', type: 'set', config: { n: cel`input.n + 1` } },
+        { id: 'big', type: 'condition', config: { if: cel`n > 10` } },
+        noted('yes', { retry: { attempts: 1, delay: 0 } }, { fail: 1, text: cel`"n" + string(n)` }),
+        noted('no'),
+        noted('more'),
+        { id: 'each', type: 'loop', config: { items: [1, 2] } },
+        { id: 'seen', type: 'set', parent: 'each', config: { last: cel`item` } },
+        { id: 'rest', type: 'delay', config: { for: '1h' } },
+      ],
+      edges: [
+        ...chain('trigger', 'first', 'big'),
+        { from: 'big', to: 'yes', when: true },
+        { from: 'big', to: 'no', when: false },
+        ...chain('no', 'more'),
+        ...chain('yes', 'each', 'rest'),
+      ],
+    })
+    const handle = await engine.start(made, { n: 10 })
+    await eventually(async () => (await handle.get()).status).toBe('waiting')
+    const statuses = async () =>
+      Object.fromEntries(
+        (await engine.nodes(handle.id)).map(({ path, node, status }) => [path + node, status]),
+      )
+    expect(await statuses()).toEqual({
+      first: 'completed',
+      big: 'completed',
+      yes: 'completed',
+      'each@1/seen': 'completed',
+      'each@2/seen': 'completed',
+      each: 'completed',
+      rest: 'waiting',
+      no: 'skipped',
+      more: 'skipped',
+    })
+    const logs = await engine.nodes(handle.id)
+    const yes = logs.find(({ node }) => node === 'yes')
+    expect(yes).toMatchObject({
+      type: 'test.note',
+      attempt: 2,
+      input: { text: 'n11' },
+      output: 'n11',
+    })
+    expect(yes?.variables).toMatchObject({ n: 11, yes: 'n11' })
+    expect(yes?.endedAt?.getTime()).toBeGreaterThanOrEqual(yes?.startedAt?.getTime() ?? 0)
+    expect(logs[0]?.variables).toEqual({ n: 11 })
+    await handle.cancel('enough')
+    await eventually(() => handle.status()).toBe('cancelled')
+    expect(await statuses()).toMatchObject({ rest: 'cancelled' })
+    const info = await handle.get()
+    expect(info.finishedAt?.getTime()).toBeGreaterThanOrEqual(info.startedAt?.getTime() ?? 0)
+  })
+
   test('[D36] [D39] is cancelled while it waits, under the id that it has had all along', async () => {
     const { engine, made } = await open({
       nodes: [{ id: 'rest', type: 'delay', config: { for: '3h' } }, noted('never')],
