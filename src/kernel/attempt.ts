@@ -23,7 +23,6 @@ import {
 } from '../model/program.js'
 import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
-import type { HandingOver } from './held-run.js'
 import { runInside } from './inside.js'
 import type { Outgoing } from './outgoing.js'
 import type { Clock, Ports } from './ports.js'
@@ -49,7 +48,8 @@ export interface AttemptTimes {
 /** Who is told of the end, once. */
 export interface AttemptOwner {
   readonly out: Outgoing
-  readonly handingOver: HandingOver | null
+  /** It gives the run away: nothing new begins. */
+  readonly handingOver: string | null
   /** The attempt waits for something to be stored. */
   pump(): void
   attemptEnded(ask: StepAsk, attempt: RunningAttempt, end: AttemptEnd): void

@@ -9,8 +9,9 @@ import { PerdureError } from '../../src/model/errors.js'
 import type { MessageId, RunId } from '../../src/model/ids.js'
 import { isFinal } from '../../src/model/run.js'
 import { openQuestions } from './fold.js'
+import { graphOps } from './graphs.js'
 import { CHILD_ENDED, machineOps } from './machines.js'
-import { EVENTS, KEYS, makeOps, NAMES, POISON, type Taste } from './programs.js'
+import { EVENTS, KEYS, makeOps, NAMES, type Op, POISON, type Taste } from './programs.js'
 import type { World } from './world.js'
 
 const WORKSPACE = 'default'
@@ -28,6 +29,14 @@ export interface Started {
   readonly id: RunId
   readonly uid: string
   readonly input: string
+}
+
+const STYLES = ['flow', 'machine', 'graph'] as const
+type Style = (typeof STYLES)[number]
+const AS: Readonly<Record<Style, (ops: readonly Op[]) => readonly Op[]>> = {
+  flow: (ops) => ops,
+  machine: machineOps,
+  graph: graphOps,
 }
 
 export class Clients {
@@ -55,7 +64,7 @@ export class Clients {
   private readonly taste: Taste
   private readonly ids: RunId[] = []
   private readonly inputs = new Map<RunId, string>()
-  private readonly definitions = new Map<RunId, 'flow' | 'machine'>()
+  private readonly definitions = new Map<RunId, Style>()
   private messages = 0
   plans = 0
 
@@ -176,20 +185,20 @@ export class Clients {
     )
   }
 
-  /** Half of the programs of a world with machines are machines. */
-  private definitionOf(id: RunId): 'flow' | 'machine' {
+  /** In a world with machines a third of the programs are machines, and a third graphs. */
+  private definitionOf(id: RunId): Style {
     const { options, scheduler } = this.world
     const known = this.definitions.get(id)
     if (known) return known
-    const drawn = options.machines > 0 && scheduler.rng.chance(0.5) ? 'machine' : 'flow'
+    const drawn = options.machines > 0 ? scheduler.rng.pick(STYLES) : 'flow'
     this.definitions.set(id, drawn)
     return drawn
   }
 
-  private newInput(definition: 'flow' | 'machine'): string {
+  private newInput(definition: Style): string {
     const { rng } = this.world.scheduler
     const made = makeOps(rng, this.world.options.depth, this.taste)
-    const ops = JSON.stringify(definition === 'machine' ? machineOps(made) : made)
+    const ops = JSON.stringify(AS[definition](made))
     return rng.chance(this.taste.poison) ? `${ops} ${POISON}` : ops
   }
 

@@ -166,7 +166,9 @@ export class Watch {
     if (byTime && (dueAt === undefined || now < dueAt)) {
       this.fail(18, `${entry.kind} of ${row.uid} at ${now}, due at ${dueAt}`)
     }
-    if (entry.kind === 'run.timed_out' && now < deadlineOf(row)) {
+    // A graph has limits of its own: that of its waits, and that of its execution.
+    const deadline = row.run.definition === 'graph' ? (dueAt ?? Infinity) : deadlineOf(row)
+    if (entry.kind === 'run.timed_out' && now < deadline) {
       this.fail(18, `${row.uid} timed out too early`)
     }
     const ends = finalStatusOf(entry)

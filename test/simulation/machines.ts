@@ -32,7 +32,7 @@ const END = 'end'
 /** Hears of a child. */
 export const CHILD_ENDED = 'ended'
 const silent = (): void => {}
-const AROUND: Surroundings = {
+export const AROUND: Surroundings = {
   log: { debug: silent, info: silent, warn: silent, error: silent },
   valueBytesMax: 1_000_000,
   throwRecorded: (error) => {

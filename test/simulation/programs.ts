@@ -45,7 +45,7 @@ export type Op =
   | {
       readonly op: 'child'
       readonly name: string
-      readonly definition: 'flow' | 'task' | 'machine'
+      readonly definition: 'flow' | 'task' | 'machine' | 'graph'
       readonly input: string
       readonly retries: number
       readonly poison: boolean

@@ -72,6 +72,7 @@ const SEEN = {
   'machine: taken over in the middle': 0,
   'machine: hears of its child': 0,
   'machine: has the effects of the function': 0,
+  'graph: has the effects of the function': 0,
   'call: answered with what it brought about': 0,
   'call: answered with a failure': 0,
   'call: sent again, and answered the same': 0,

@@ -1,4 +1,4 @@
-// One kernel, two styles: a program that was executed as a machine, in whatever has happened to it, has the effects that it
+// One kernel, three styles: a program that was executed as a machine or a graph, in whatever has happened to it, has the effects that it
 // has as a function which nothing happens to.
 
 import type { RunId, Uid } from '../../src/model/ids.js'
@@ -18,16 +18,18 @@ const WITHIN_MS = 300_000
 /** What is different; null: nothing. */
 export async function differsFromFunction(world: World, row: MemoryRun): Promise<string | null> {
   const family = familyOf(world, row.uid)
-  if (row.run.definition !== 'machine' || !isComparable(family)) return null
+  const { definition } = row.run
+  if (!['machine', 'graph'].includes(definition) || !isComparable(family)) return null
   const ops = JSON.parse(row.run.input) as readonly Op[]
   // Which of several branches came how far, before one of them failed, is a matter of luck.
   if (row.status === 'failed' && row.run.input.includes('"branches"')) return null
   const other = await asFunction(functionOps(ops))
   if (typeof other === 'string') return `${row.run.input} as a function: ${other}`
   const [is, was] = [ledgerOf(family), ledgerOf(other)]
-  world.rare['machine: has the effects of the function'] += 1
+  const style = definition === 'graph' ? 'graph' : 'machine'
+  world.rare[`${style}: has the effects of the function`] += 1
   if (is === was) return null
-  return `${row.uid} ${row.run.input} as a machine: ${is}; as a function: ${was}`
+  return `${row.uid} ${row.run.input} as a ${definition}: ${is}; as a function: ${was}`
 }
 
 /** It and all that it has started, itself first. */
@@ -58,7 +60,7 @@ function isComparable(family: readonly MemoryRun[]): boolean {
 function ledgerOf(family: readonly MemoryRun[]): string {
   const effects = family.flatMap(({ journal }) =>
     journal.flatMap(({ kind, name, attempt }) => {
-      const own = /(?:^|\/)([a-f]|run)$/.exec(name)?.[1]
+      const own = /(?:^|\/)(?:n\d+-)?([a-f]|run)$/.exec(name)?.[1]
       return own && kind.startsWith('step.') && kind !== 'step.asked'
         ? [`${own} ${kind} ${attempt}`]
         : []

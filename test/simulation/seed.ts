@@ -134,8 +134,10 @@ async function settle(world: World, clients: Clients): Promise<void> {
     const difference = await replayed(row)
     if (difference) scheduler.fail('invariant 25', difference)
   }
-  const machines = [...world.memory.runs.values()].filter(({ run }) => run.definition === 'machine')
-  for (const row of machines.slice(0, COMPARED)) {
+  const others = [...world.memory.runs.values()].filter(({ run }) =>
+    ['machine', 'graph'].includes(run.definition),
+  )
+  for (const row of others.slice(0, COMPARED)) {
     const difference = await differsFromFunction(world, row)
     if (difference) scheduler.fail('one kernel', difference)
   }

@@ -10,6 +10,7 @@ import type { Uid } from '../../src/model/ids.js'
 import { type MemoryDefect, MemoryStore } from '../../src/store/memory.js'
 import { countBatch, newBatches } from './batches.js'
 import { type Change, FaultyStore, type Witness } from './faulty-store.js'
+import { graphsProgram } from './graphs.js'
 import { Watch } from './invariants.js'
 import { counterProgram, opsProgram } from './machines.js'
 import type { Aim, Faults, Options } from './options.js'
@@ -171,7 +172,7 @@ export class World implements Witness {
   private get definitions(): readonly [readonly string[], readonly string[]] {
     if (this.options.machines === 0) return [['flow'], ['task']]
     return [
-      ['flow', 'machine'],
+      ['flow', 'machine', 'graph'],
       ['task', 'counter'],
     ]
   }
@@ -194,7 +195,9 @@ export class World implements Witness {
     this.processes.push(process)
     const stage = this.stage(process)
     const programs = [flowProgram(stage), taskProgram(stage)]
-    if (this.options.machines > 0) programs.push(opsProgram(stage), counterProgram(stage))
+    if (this.options.machines > 0) {
+      programs.push(opsProgram(stage), counterProgram(stage), graphsProgram(stage))
+    }
     const { concurrency, framesMax, leaseMs, pollMs } = this.options
     createKernel({
       store,

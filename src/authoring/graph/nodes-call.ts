@@ -55,7 +55,7 @@ export async function callChild(
     timeoutMs: isTask ? null : (timeoutMs ?? known?.timeoutMs ?? null),
   })
   // A workflow may wait for days: that is no time of this run.
-  return decode(await (isTask ? watch.executing(ended) : ended))
+  return decode(await (isTask ? watch.executing(turn.path, ended) : ended))
 }
 
 export const task: NodeType = {

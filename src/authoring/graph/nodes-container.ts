@@ -78,7 +78,10 @@ export const retry: NodeType = {
         random: 0.5,
       })
       if (decision.kind === 'giveUp') throw failed ?? failure
-      await visit.scene.watch.executing(turn.sleep(`${node.id}:retry`, { at: decision.at }))
+      await visit.scene.watch.executing(
+        turn.path,
+        turn.sleep(`${node.id}:retry`, { at: decision.at }),
+      )
     }
   },
 }
@@ -235,8 +238,10 @@ interface Trying {
 export async function tried({ scene, turn, level, env, own, name }: Trying): Promise<Tried> {
   let walked: Walked | null = null
   let failed: NodeFailed | null = null
+  let path = ''
   try {
     await turn.scope(name, { until: null }, async (inner) => {
+      path = inner.path
       try {
         walked = await walk(scene, inner, level, env, own)
         return ''
@@ -248,6 +253,8 @@ export async function tried({ scene, turn, level, env, own, name }: Trying): Pro
     })
   } catch (error) {
     return { failure: failureOf(error, 'a container'), failed, env }
+  } finally {
+    scene.watch.left(path)
   }
   if (walked) return { walked }
   throw new Error('a scope ended without its walk')

@@ -142,7 +142,7 @@ async function waitEvent(visit: Visit, { event, match }: EventWait): Promise<End
   const until = node.timeoutMs === null ? null : { afterMs: node.timeoutMs }
   const wish = { names: [], until, heard: { event, match: keys } }
   const asked = turn.receive(node.id, wish)
-  const message = await (until ? asked : scene.watch.waiting(asked))
+  const message = await (until ? asked : scene.watch.waiting(turn.path, asked))
   if (message === null) return late(visit, `event "${event}"`)
   return { output: message.payload === null ? null : decode(message.payload) }
 }
@@ -164,7 +164,7 @@ async function waitCondition(visit: Visit, wait: ConditionWait): Promise<Ended> 
     if (until !== null && inner.now() >= until) return { done: true, value: NO }
     return { done: false, value: PAUSE }
   })
-  const answer = await (until === null ? scene.watch.waiting(looking) : looking)
+  const answer = await (until === null ? scene.watch.waiting(turn.path, looking) : looking)
   return answer === YES ? {} : late(visit, 'its condition')
 }
 

@@ -22,14 +22,16 @@ export function graphProgram(made: GraphMade, around: Surroundings): Program {
     version: made.version,
     style: 'graph',
     body: async (turn) => {
+      const watch = new Watch(turn, made.plan)
       try {
         const input = await checkedInput(made, turn, around)
-        const watch = new Watch(turn, made.plan)
         const scene: Scene = { made, around, input, watch, context: contextOf(turn.run) }
         const output = outputOf(scene, await executed(scene, turn))
         return encode(output, `the output of graph "${made.name}"`, around.valueBytesMax)
       } catch (error) {
         throw failureOf(causeOf(error), `the error of graph "${made.name}"`)
+      } finally {
+        watch.over()
       }
     },
   }

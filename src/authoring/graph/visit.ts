@@ -106,7 +106,7 @@ export class Visit {
         }
       },
     }
-    return decode(await scene.watch.executing(turn.step(node.id, order))) as NodeRecord
+    return decode(await scene.watch.executing(turn.path, turn.step(node.id, order))) as NodeRecord
   }
 
   /** A step that is no more than a computation. */

@@ -6,14 +6,19 @@ import type { Turn } from '../../model/program.js'
 import type { Instant } from '../../model/run.js'
 import type { Plan } from './plan.js'
 
+/** Something that has begun and not ended. `until`: it waits, and no longer than that. */
+interface Open {
+  readonly path: string
+  readonly until: Instant | null
+}
+
 export class Watch {
   private readonly turn: Turn
   private readonly limitMs: number | null
   private readonly waitLimitMs: number | null
-  private active = 0
-  private activeSince: Instant = 0
+  private readonly open = new Set<Open>()
+  private activeSince: Instant | null = null
   private usedMs = 0
-  private readonly waits = new Set<{ readonly until: Instant }>()
 
   constructor(turn: Turn, { limitMs, waitLimitMs }: Plan) {
     this.turn = turn
@@ -21,38 +26,52 @@ export class Watch {
     this.waitLimitMs = waitLimitMs
   }
 
-  /** Something of the run executes until this is settled. */
-  async executing<T>(work: Promise<T>): Promise<T> {
-    if (this.active === 0) this.activeSince = this.turn.now()
-    this.active += 1
-    this.say()
-    try {
-      return await work
-    } finally {
-      this.active -= 1
-      if (this.active === 0) this.usedMs += this.turn.now() - this.activeSince
-      this.say()
-    }
+  /** Something of the run executes until this is settled; `path`: of the scope it is in. */
+  executing<T>(path: string, work: Promise<T>): Promise<T> {
+    return this.during({ path, until: null }, work)
   }
 
   /** The run waits for an answer until this is settled. */
-  async waiting<T>(work: Promise<T>): Promise<T> {
-    if (this.waitLimitMs === null) return await work
-    const wait = { until: this.turn.now() + this.waitLimitMs }
-    this.waits.add(wait)
+  waiting<T>(path: string, work: Promise<T>): Promise<T> {
+    if (this.waitLimitMs === null) return work
+    return this.during({ path, until: this.turn.now() + this.waitLimitMs }, work)
+  }
+
+  /** A scope is over, and what was open in it never settles. */
+  left(path: string): void {
+    for (const one of this.open) if (one.path.startsWith(path)) this.open.delete(one)
+    this.say()
+  }
+
+  /** The run is at its end. */
+  over(): void {
+    this.open.clear()
+    this.say()
+  }
+
+  private async during<T>(one: Open, work: Promise<T>): Promise<T> {
+    this.open.add(one)
     this.say()
     try {
       return await work
     } finally {
-      this.waits.delete(wait)
+      this.open.delete(one)
       this.say()
     }
   }
 
   private say(): void {
-    const ends = [...this.waits].map(({ until }) => until)
-    if (this.active > 0 && this.limitMs !== null)
+    const now = this.turn.now()
+    const isActive = [...this.open].some(({ until }) => until === null)
+    if (isActive) this.activeSince ??= now
+    else if (this.activeSince !== null) {
+      this.usedMs += now - this.activeSince
+      this.activeSince = null
+    }
+    const ends = [...this.open].flatMap(({ until }) => until ?? [])
+    if (this.activeSince !== null && this.limitMs !== null) {
       ends.push(this.activeSince + this.limitMs - this.usedMs)
+    }
     this.turn.expires(ends.length > 0 ? Math.min(...ends) : null)
   }
 }
