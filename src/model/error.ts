@@ -30,6 +30,10 @@ export const CODES = {
   DEFINITION_INVALID: { retryable: false },
   SNAPSHOT_INVALID: { retryable: false },
   GUARD_INVALID: { retryable: false },
+  EXPRESSION_INVALID: { retryable: false },
+  EXPRESSION_FAILED: { retryable: false },
+  HTTP_BLOCKED: { retryable: false },
+  HTTP_FAILED: { retryable: true },
   TRANSITION_TOO_DEEP: { retryable: false },
   DIVERGED: { retryable: false },
   FOREIGN_AWAIT: { retryable: false },
@@ -62,6 +66,14 @@ export interface Issue {
   readonly path?: readonly unknown[] | undefined
 }
 
+/** Where in the text of an expression. `position` counts from 0, line and column from 1. */
+interface ExpressionPlace {
+  readonly text: string
+  readonly position?: number
+  readonly line?: number
+  readonly column?: number
+}
+
 interface Details {
   INPUT_INVALID: { readonly issues: readonly Issue[] }
   PAYLOAD_INVALID: { readonly issues: readonly Issue[] }
@@ -72,6 +84,8 @@ interface Details {
   NOT_AVAILABLE: { readonly available: readonly string[] }
   TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }
+  EXPRESSION_INVALID: ExpressionPlace
+  EXPRESSION_FAILED: ExpressionPlace
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details
   ? Details[C]

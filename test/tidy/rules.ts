@@ -29,7 +29,8 @@ const PURE = ['node:async_hooks', 'node:buffer', 'node:util', 'node:util/types']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: ['devalue', ...PURE],
   kernel: ['model', ...PURE],
-  authoring: ['model', ...PURE],
+  // CEL's parser and RE2: pure, as everything here.
+  authoring: ['model', '@marcbachmann/cel-js', 're2js', ...PURE],
   // The public calls around a kernel; the store is given to it.
   engine: ['model', 'authoring', 'kernel/api.ts', 'kernel/inside.ts', ...PORTS, 'node:*'],
   store: ['model', ...PORTS, 'pg', '@electric-sql/pglite', 'node:*'],
