@@ -48,17 +48,18 @@ export function compile(text: string, where: string): Expression {
   }
 }
 
-/** The value of a condition. There is no truthiness: "false", 0 and null are neither true nor false. */
-export function asCondition(value: unknown, expression: Expression): boolean {
+/**
+ * The value of a condition. There is no truthiness: "false", 0 and null are neither true nor false.
+ * `of`: the expression that gave it, or whatever else holds one; only its `text` and `where` are looked at.
+ */
+export function asCondition(value: unknown, of: object): boolean {
   if (typeof value === 'boolean') return value
-  throw expressionFailed(
-    expression,
-    new Wrong(
-      `it gave ${shown(value)}, and a condition says true or false`,
-      "compare: input.count > 0, input.name != '', input.key != null",
-    ),
-    0,
+  const { text = '', where = 'a condition' } = of as Partial<Source>
+  const wrong = new Wrong(
+    `it gave ${shown(value)}, and a condition says true or false`,
+    "compare: input.count > 0, input.name != '', input.key != null",
   )
+  throw expressionFailed({ text, where }, wrong, text === '' ? undefined : 0)
 }
 
 /** Texts repeat: the same definition is read by every worker that takes up a run of it. */
