@@ -1,10 +1,12 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
 import { waitFor } from '../../src/authoring/function/wait.js'
+import { compile } from '../../src/authoring/graph/expression.js'
 import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
+import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
@@ -71,6 +73,14 @@ function lateWait() {
   return waitFor(context as never, 'approval', { timeout: '24h' })
 }
 
+/** Of a name that nobody knows. */
+function call(url: string) {
+  const unknown = Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
+  const caller = makeHttpCaller({ lookup: () => Promise.reject(unknown) })
+  const { signal } = new AbortController()
+  return caller({ method: 'GET', url, headers: {}, body: null, timeoutMs: 60_000, signal })
+}
+
 /** One step, and nothing that would tell its second execution from a new one. */
 function failingSimulation() {
   const order = workflow('order', (wf) => wf.do('charge', () => 'charged'))
@@ -134,6 +144,13 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   },
   GUARD_INVALID: () =>
     asBoolean(3, 'The guard of rule 1 of event "ASSIGN" in state "picking" of machine "picking"'),
+  EXPRESSION_INVALID: () => compile('size(input.items > 0', 'the condition of edge "full"'),
+  EXPRESSION_FAILED: () =>
+    compile('input.totl > 100', 'the condition of edge "large"').evaluate(
+      new Map([['input', { total: 120 }]]),
+    ),
+  HTTP_BLOCKED: () => call('http://169.254.169.254/latest/meta-data'),
+  HTTP_FAILED: () => call('https://api.example.com/orders'),
   TRANSITION_TOO_DEEP: () =>
     transitionTooDeep('o-1', { event: 'GO', state: 'checking', limit: 100 }),
   DIVERGED: () =>

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { HttpRequest } from '../../src/authoring/graph/http-call.js'
 import { isPrivate } from '../../src/egress/addresses.js'
 import { type HttpCallerOptions, makeHttpCaller } from '../../src/egress/http-call.js'
@@ -202,6 +202,15 @@ describe('a call', () => {
     const { headers } = await allowed(`${base}/cookie`)
     expect(headers).not.toHaveProperty('set-cookie')
     expect(headers['x-list']).toBe('1, 2')
+  })
+
+  test('goes there itself: proxies of the environment are not used', async () => {
+    paths.set('/direct', (_, response) => void response.end('direct'))
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])
+      vi.stubEnv(name, 'http://127.0.0.1:9')
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect((await allowed(`${base}/direct`)).body).toBe('direct')
   })
 
   test('is ended by its signal, with its reason', async () => {
