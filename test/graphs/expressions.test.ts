@@ -509,6 +509,14 @@ describe('what is wrong is an error, and never false', () => {
     },
   )
 
+  test('B104 of a value that no expression gave it is said too', () => {
+    expect(errorOf(() => asCondition('yes', undefined)).message).toBe(
+      'A condition failed: it gave "yes", and a condition says true or false.',
+    )
+    const error = errorOf(() => compile('1 / 0', 'nodes[0].if').evaluate(new Map()))
+    expect(error.message).toContain('nodes[0].if failed: division by zero.')
+  })
+
   test('B104 true and false are what they are', () => {
     for (const value of [true, false])
       expect(asCondition(value, compile('true', WHERE))).toBe(value)

@@ -50,11 +50,11 @@ export function compile(text: string, where: string): Expression {
 
 /**
  * The value of a condition. There is no truthiness: "false", 0 and null are neither true nor false.
- * `of`: the expression that gave it, or whatever else holds one; only its `text` and `where` are looked at.
+ * `of`: the expression that gave it, if one did.
  */
-export function asCondition(value: unknown, of: object): boolean {
+export function asCondition(value: unknown, of: Partial<Source> | undefined): boolean {
   if (typeof value === 'boolean') return value
-  const { text = '', where = 'a condition' } = of as Partial<Source>
+  const { text = '', where = 'a condition' } = of ?? {}
   const wrong = new Wrong(
     `it gave ${shown(value)}, and a condition says true or false`,
     "compare: input.count > 0, input.name != '', input.key != null",
