@@ -8,7 +8,7 @@ import {
   Wrong,
   WrongAt,
 } from './expression-errors.js'
-import { EXPRESSIONS_KEPT } from './expression-limits.js'
+import { EXPRESSION_RESULT_MAX, EXPRESSIONS_KEPT } from './expression-limits.js'
 import { type Read, read } from './expression-read.js'
 import { toJson } from './expression-result.js'
 import { run, type World } from './expression-run.js'
@@ -40,7 +40,7 @@ export function compile(text: string, where: string): Expression {
       try {
         const value = run(root, world)
         world.at = root.pos
-        return toJson(value, world.meter)
+        return toJson(value, new Meter(EXPRESSION_RESULT_MAX, 'its result is too large'))
       } catch (error) {
         throw failed(source, error, world.at)
       }
