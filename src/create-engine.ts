@@ -6,10 +6,11 @@ import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
+import type { EngineOptions } from './engine/engine-options.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import { transact } from './engine/transaction.js'
-import type { Engine, EngineOptions } from './engine/types.js'
+import type { Engine } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
@@ -75,11 +76,11 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
-  const { definitions, valueBytesMax, tx, transitionTimeoutMs } = settings
+  const { definitions, nodeTypes, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
-  const engine = { log, valueBytesMax, throwRecorded, tx, find, events }
+  const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes }
   const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
   return [...definitions.values()].map((made) => programOf(made, around))
 }

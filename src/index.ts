@@ -12,6 +12,18 @@ export {
   MessageDocument,
 } from './authoring/documents.js'
 export { workflow } from './authoring/function/workflow.js'
+export { cel } from './authoring/graph/cel.js'
+export { graph } from './authoring/graph/graph.js'
+export { type CustomType, nodeType } from './authoring/graph/node-type.js'
+export type {
+  Cel,
+  GraphBuilder,
+  GraphJson,
+  GraphNode,
+  NodeContext,
+  NodeError,
+  Ref,
+} from './authoring/graph/types.js'
 export { Guard, Transition, Workflow } from './authoring/machine/class.js'
 export { machine } from './authoring/machine/machine.js'
 export type { Sent, TransitionContext } from './authoring/machine/types.js'
@@ -40,6 +52,8 @@ export type {
 } from './authoring/types.js'
 // engine
 export { createEngine } from './create-engine.js'
+export type { EngineOptions } from './engine/engine-options.js'
+export type { LoggedNode } from './engine/nodes.js'
 export type {
   Checkpoint,
   Client,
@@ -47,7 +61,6 @@ export type {
   Description,
   Engine,
   EngineEvents,
-  EngineOptions,
   Explanation,
   Filter,
   JournalEntry,

@@ -4,6 +4,8 @@ import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '.
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { GraphMade } from './graph/graph-made.js'
+import type { CustomType } from './graph/node-type.js'
 import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
@@ -36,6 +38,7 @@ export type Made =
       /** The text of all its code: what tells one build from another. */
       readonly source: string
     })
+  | GraphMade
 
 export type EventSchemasGiven = Readonly<Record<string, Schema>> | null
 
@@ -56,13 +59,15 @@ export interface Surroundings {
   readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */
   readonly events: EventSchemasGiven
+  /** Types of nodes that users have registered. */
+  readonly nodeTypes: ReadonlyMap<string, CustomType>
   /** The definition of that name that this engine has. */
   find(name: string): Made | undefined
 }
 
-export function branded<D extends Definition>(made: Made): D {
+export function branded<D extends Definition>(made: Made, more: object = {}): D {
   const { name, version, kind } = made
-  const definition = Object.defineProperty({ name, version, kind }, BRAND, { value: made })
+  const definition = Object.defineProperty({ name, version, kind, ...more }, BRAND, { value: made })
   return Object.freeze(definition) as unknown as D
 }
 
@@ -182,8 +187,8 @@ export function refuseOptionsAsInput(
   input: unknown,
   { where, before, options }: { where: string; before: string; options: readonly string[] },
 ): void {
-  // The code of a machine reads its input wherever it likes.
-  if (made.kind === 'machine') return
+  // A machine and a graph read their input wherever they like.
+  if (made.kind === 'machine' || made.kind === 'graph') return
   const readsInput = made.fn.length > (made.kind === 'task' ? 0 : 1)
   if (readsInput || made.input !== null || typeof input !== 'object' || input === null) return
   const keys = Object.keys(input)

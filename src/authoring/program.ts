@@ -3,6 +3,7 @@
 import type { Program } from '../model/program.js'
 import type { Made, Surroundings } from './definition.js'
 import { workflowProgram } from './function/workflow.js'
+import { graphProgram } from './graph/program.js'
 import { machineProgram } from './machine/program.js'
 import { taskProgram } from './task/task.js'
 
@@ -12,6 +13,8 @@ export function programOf(made: Made, around: Surroundings): Program {
       return taskProgram(made, around)
     case 'machine':
       return machineProgram(made, around)
+    case 'graph':
+      return graphProgram(made, around)
     case 'workflow':
       return workflowProgram(made, around)
   }

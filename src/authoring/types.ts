@@ -59,7 +59,7 @@ export type AnyEvent = { type: string; [field: string]: Loose }
 export interface Definition<N extends string = string, T extends Types = Types> {
   readonly name: N
   readonly version: string
-  readonly kind: 'workflow' | 'task' | 'machine'
+  readonly kind: 'workflow' | 'task' | 'machine' | 'graph'
   /** Never there at run time. */
   readonly '~types': T
 }

@@ -20,6 +20,7 @@ import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
 import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
+import { nodesOf } from './nodes.js'
 import { operatingCalls, type Spaced } from './operate.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
 import { type Prepared, prepareStart, startPrepared } from './start.js'
@@ -88,6 +89,10 @@ export function makeClient(core: Core, confined: string | null): Client {
       const name = documentName(type)
       const { uid } = await viewOf(core, own, id)
       return shownDocuments(core.kernel.read, uid, name)
+    },
+    nodes: async (id: unknown) => {
+      beforeRead(core)
+      return nodesOf(core, await viewOf(core, own, id))
     },
     explain: async (id: unknown) => {
       beforeRead(core)

@@ -8,6 +8,7 @@ import {
   madeOf,
   refName,
 } from '../authoring/definition.js'
+import type { CustomType } from '../authoring/graph/node-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
 import type { ErrorClasses } from '../model/error-shape.js'
@@ -23,11 +24,13 @@ import {
 } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
+import { readNodeTypes } from './node-types.js'
 
 const OPTIONS = [
   'database',
   'schema',
   'workflows',
+  'nodeTypes',
   'worker',
   'errors',
   'events',
@@ -61,6 +64,7 @@ export interface Settings {
   readonly database: Database
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
+  readonly nodeTypes: ReadonlyMap<string, CustomType>
   readonly errors: ErrorClasses
   readonly events: EventSchemasGiven
   readonly tx: (client: PgClient) => unknown
@@ -86,10 +90,12 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
   checkOptions(options, WHERE, OPTIONS)
   const given = options as Given
   const definitions = readDefinitions(given.workflows)
+  const nodeTypes = readNodeTypes(given.nodeTypes, definitions)
   return {
     database: readDatabase(given.database, env),
     schema: readSchema(given.schema),
     definitions,
+    nodeTypes,
     errors: readErrors(given.errors),
     events: readEvents(given.events),
     tx: readTx(given.tx),
@@ -247,7 +253,10 @@ function readBuild(
 }
 
 function codeOf(made: Made): string {
-  return made.kind === 'machine' ? made.source : Function.prototype.toString.call(made.fn)
+  if (made.kind === 'machine') return made.source
+  return made.kind === 'graph'
+    ? JSON.stringify(made.json)
+    : Function.prototype.toString.call(made.fn)
 }
 
 /** In milliseconds, as it is written in the environment; 0: none. */

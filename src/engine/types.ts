@@ -7,24 +7,21 @@ import type {
   Definition,
   Dict,
   Emitted,
-  ErrorClass,
   EventName,
   InputNotDeclared,
   Instant,
   Key,
-  Log,
   Nothing,
   Opt,
   PgClient,
   RunRef,
-  Schema,
   Target,
-  Tx,
   Types,
   TypesOf,
 } from '../authoring/types.js'
 import type { Status, WaitReason } from '../model/run.js'
 import type { Duration } from '../model/time.js'
+import type { LoggedNode } from './nodes.js'
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -354,6 +351,8 @@ export interface Client<W = unknown> {
   checkpoints(runId: string, page?: PageOptions): Paged<Checkpoint>
   /** What the run shows to people, in order; hidden and replaced ones are not there. */
   documents<D extends Doc>(runId: string, type?: D): Promise<StoredDocument<Content<D>>[]>
+  /** What has become of each node of a run of a graph: input, output, times, error, and the variables after it. */
+  nodes(runId: string): Promise<LoggedNode[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */
@@ -373,28 +372,3 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** Never there at run time. */
   readonly '~defs': W
 }
-
-export type EngineOptions<W> = Opt<{
-  /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
-  database:
-    | string
-    | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
-  /** Of the database. Default 'perdure'. */
-  schema: string
-  workflows: W
-  /** false: this process starts, signals and reads, and executes nothing. */
-  worker: boolean | Opt<{ concurrency: number; lease: Duration }>
-  /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
-  errors: readonly ErrorClass[]
-  /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
-  events: Dict<Schema>
-  /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
-  tx: (client: PgClient) => Tx
-  /** Names this deploy, for divergence and missing code. */
-  build: string
-  /** How long finished runs are kept; false: for ever. Default '30 days'. */
-  retention: Duration | false
-  maxValueBytes: number
-  allowEmbeddedInProduction: boolean
-  log: Log
-}>

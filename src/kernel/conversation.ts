@@ -71,6 +71,8 @@ export class Conversation {
   end: BodyEnd | null = null
   /** Database time of the last answer. */
   nowAt: Instant
+  /** What the body says of it (Turn.expires), beside the deadline of the run. */
+  expiresAt: Instant | null = null
   /** The number of the last answer given. */
   lastSeq = 0
   /** Those that steps have started, and that no wait has heard of. */

@@ -47,7 +47,7 @@ export function endOf(end: BodyEnd): End {
 /** A cancel that has been accepted comes before a deadline that has passed. */
 export function reasonToStop(frame: HeldRun): StopCause | null {
   const { cancel } = frame.mail
-  const { deadlineAt } = frame.run
+  const deadlineAt = deadlineOf(frame)
   if (cancel) {
     const reason = cancel.meta?.reason ?? ''
     return {
@@ -61,6 +61,14 @@ export function reasonToStop(frame: HeldRun): StopCause | null {
   return deadlineAt !== null && frame.deps.now() >= deadlineAt
     ? { kind: 'deadline', deadlineAt }
     : null
+}
+
+/** The earlier of what the run was started with and what its body says now. */
+export function deadlineOf({ run, body }: HeldRun): Instant | null {
+  const { deadlineAt } = run
+  const { expiresAt } = body
+  if (deadlineAt === null || expiresAt === null) return deadlineAt ?? expiresAt
+  return Math.min(deadlineAt, expiresAt)
 }
 
 export interface EndFact {

@@ -1,6 +1,7 @@
 // Triggers that no wait has taken are refused when the run is quiet: it does nothing of its own, and their time is over.
 
 import type { Instant } from '../model/run.js'
+import { deadlineOf } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { patienceEnd } from './mailbox.js'
 
@@ -23,10 +24,12 @@ export function refuseAll({ mail, out }: HeldRun): void {
 }
 
 /** When the run needs a look whatever it waits for. */
-export function limitOf({ mail, questions, run }: HeldRun): Instant | null {
+export function limitOf(frame: HeldRun): Instant | null {
+  const { mail, questions } = frame
+  const deadlineAt = deadlineOf(frame)
   const { patientUntil } = mail
-  if (patientUntil === null || questions.busy()) return run.deadlineAt
-  return run.deadlineAt === null ? patientUntil : Math.min(patientUntil, run.deadlineAt)
+  if (patientUntil === null || questions.busy()) return deadlineAt
+  return deadlineAt === null ? patientUntil : Math.min(patientUntil, deadlineAt)
 }
 
 /** One that is refused elsewhere leaves no entry by which a kept frame would know that it is outdated. */

@@ -46,6 +46,7 @@ export interface Asked {
   mark(id: string): boolean
   show(shown: Shown): void
   stopFromInside(reason: string): void
+  expiresAt: Instant | null
   /** Nothing of this scope is wanted any more. Settles when what could be undone has ended, but for what is in `kept`. */
   withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown>
   /** The last round of a loop that has ended in the history; 0: none. */
@@ -122,6 +123,10 @@ class TurnInside implements ScopeTurn {
 
   show(shown: Shown): void {
     if (!this.within.isOver) this.frame.show(shown)
+  }
+
+  expires(at: Instant | null): void {
+    if (!this.within.isOver) this.frame.expiresAt = at
   }
 
   stop(reason: string): Promise<never> {

@@ -35,6 +35,10 @@ export const CODES = {
   HTTP_BLOCKED: { retryable: false },
   HTTP_FAILED: { retryable: true },
   TRANSITION_TOO_DEEP: { retryable: false },
+  GRAPH_INVALID: { retryable: false },
+  NODE_TYPE_UNKNOWN: { retryable: false },
+  NO_BRANCH: { retryable: false },
+  LOOP_TOO_LONG: { retryable: false },
   DIVERGED: { retryable: false },
   FOREIGN_AWAIT: { retryable: false },
   HISTORY_TOO_LONG: { retryable: false },
@@ -80,6 +84,9 @@ interface Details {
   VALUE_UNSTORABLE: { readonly path: string }
   VALUE_TOO_LARGE: { readonly bytes: number; readonly bytesMax: number }
   DIVERGED: { readonly position: number; readonly recorded: string; readonly found: string }
+  GRAPH_INVALID: {
+    readonly problems: readonly { readonly path: string; readonly message: string }[]
+  }
   TRANSITION_TOO_DEEP: { readonly depth: number; readonly limit: number }
   NOT_AVAILABLE: { readonly available: readonly string[] }
   TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }

@@ -73,6 +73,8 @@ export interface Turn {
   mark(id: string): boolean
   /** What people see of the run from its next commit on. No question: silent while it is replayed. */
   show(shown: Shown): void
+  /** Past that moment the run has timed out, until another is named; null: it may wait. Said again on every replay. */
+  expires(at: Instant | null): void
   /** Ends the run as cancelled from inside. Never settles, so no catch can swallow it. */
   stop(reason: string): Promise<never>
 }

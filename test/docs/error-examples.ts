@@ -1,7 +1,9 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
 import { waitFor } from '../../src/authoring/function/wait.js'
+import { loopTooLong, noBranch, nodeTypeUnknown } from '../../src/authoring/graph/errors.js'
 import { compile } from '../../src/authoring/graph/expression.js'
+import { graphInvalid } from '../../src/authoring/graph/problems.js'
 import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
@@ -87,6 +89,8 @@ function failingSimulation() {
   return simulate(order, { seeds: 0 })
 }
 
+const inRun = (id: string) => ({ node: { id }, turn: { run: { id: 'o-1' } } })
+
 const EXAMPLES: Record<ErrorCode, () => unknown> = {
   WORKFLOW_FAILED: () =>
     engine.endedBadly('o-1', 'failed', 'card network down', new Error('card network down')),
@@ -151,6 +155,14 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     ),
   HTTP_BLOCKED: () => call('http://169.254.169.254/latest/meta-data'),
   HTTP_FAILED: () => call('https://api.example.com/orders'),
+  GRAPH_INVALID: () =>
+    graphInvalid('routing', [
+      { path: 'nodes[2].config.if', message: 'is missing: write an expression, { "cel": "…" }' },
+      { path: 'edges[1].to', message: '"scor" is no node: did you mean "score"?' },
+    ]),
+  NODE_TYPE_UNKNOWN: () => nodeTypeUnknown(inRun('score'), 'acme.score'),
+  NO_BRANCH: () => noBranch(inRun('kind'), 'parcel'),
+  LOOP_TOO_LONG: () => loopTooLong(inRun('each'), 10_000),
   TRANSITION_TOO_DEEP: () =>
     transitionTooDeep('o-1', { event: 'GO', state: 'checking', limit: 100 }),
   DIVERGED: () =>

@@ -25,6 +25,7 @@ export type Question =
   | { kind: 'receive'; name: string; wish: Wish }
   | { kind: 'child'; name: string; order: ChildOrder }
   | { kind: 'mark'; name: string }
+  | { kind: 'expires'; name: string }
   | { kind: 'stop' | 'show'; name: string }
 
 export interface Script {
@@ -84,7 +85,8 @@ export function drive(
     transitionTimeoutMs: null,
     isStateless: false,
     events: null,
-    find: (name) => definitions.get(name),
+    nodeTypes: new Map(),
+  find: (name) => definitions.get(name),
   }
   const run = { ...FACTS, definition: made.name, input: given(input), ...script.run }
   const outcome = programOf(made, around).body(makeTurn(run, questions, script))
@@ -142,6 +144,7 @@ function makeTurn(run: RunFacts, questions: Question[], script: Script): Turn {
       questions.push({ kind: 'mark', name })
       return true
     },
+    expires: (at) => void questions.push({ kind: 'expires', name: String(at) }),
     stop: (name) => {
       questions.push({ kind: 'stop', name })
       return new Promise<never>(() => {})

@@ -42,6 +42,7 @@ const AROUND: Surroundings = {
   isStateless: false,
   transitionTimeoutMs: null,
   events: null,
+  nodeTypes: new Map(),
   find: () => undefined,
 }
 

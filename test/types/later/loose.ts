@@ -2,7 +2,7 @@
 import { type Client, createEngine, type Engine } from 'perdure'
 import { order } from '../programs/01-order.js'
 import { Review } from '../programs/04-approval.js'
-import { routingJson } from './07-graph.js'
+import { routingJson } from '../programs/07-graph.js'
 export async function f(engine: Engine, client: Client) {
   const run = await engine.start('anything', { a: 1 }, { id: 'x' })
   await run.signal('whatever', { b: 2 })

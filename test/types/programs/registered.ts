@@ -1,6 +1,8 @@
-// What Register says, and a definition whose code lives elsewhere. (Register of the tasks: 02-signup.ts)
-import { createEngine, fatal, type PgClient, ref, retryAfter, task, typed, workflow } from 'perdure'
+// What Register says, and a definition whose code lives elsewhere. (Register of the tasks: 02-signup.ts; of the events:
+// 07-graph.ts)
+import { createEngine, fatal, type PgClient, ref, retryAfter, task, workflow } from 'perdure'
 import type { createUser } from './02-signup.js'
+import { events } from './07-graph.js'
 import { CardDeclined } from './services.js'
 
 type Equal<A, B> =
@@ -9,11 +11,9 @@ declare function same<A, B>(proof: Equal<A, B>): void
 
 // An ORM, as far as a type test needs one.
 type MyTx = PgClient & { insert(table: string, row: object): Promise<number> }
-export const events = { 'lead.created': typed<{ id: string }>() }
 declare module 'perdure' {
   interface Register {
     tx: MyTx
-    events: typeof events
   }
 }
 
@@ -30,12 +30,15 @@ export const elsewhere = workflow('elsewhere', async (wf) => {
   same<typeof inserted, number>(true)
 })
 
+type Lead = { id: string; email: string; conversationId: string; tags: string[] }
+const LEAD: Lead = { id: 'l', email: 'e', conversationId: 'c', tags: [] }
+
 export const listener = workflow('listener', async (wf) => {
   const lead = await wf.waitForEvent('lead.created', { match: { id: 'l-1' } })
-  same<typeof lead, { id: string }>(true)
+  same<typeof lead, Lead>(true)
   const late = await wf.waitForEvent('lead.created', { timeout: '1h', orNull: true })
-  same<typeof late, { id: string } | null>(true)
-  wf.emit('lead.created', { id: 'l-2' })
+  same<typeof late, Lead | null>(true)
+  wf.emit('lead.created', { ...LEAD, id: 'l-2' })
   const run = await wf.start('user', ref<typeof createUser>('createUser'), { email: 'x' })
   const made = await run.result({ timeout: '1h' })
   same<typeof made, { id: string; email: string }>(true)
@@ -43,7 +46,7 @@ export const listener = workflow('listener', async (wf) => {
 })
 
 const client = await createEngine({ worker: false, events })
-await client.emit('lead.created', { id: 'l-3' }, { id: 'e-3' })
+await client.emit('lead.created', { ...LEAD, id: 'l-3' }, { id: 'e-3' })
 const user = await (
   await client.start(ref<typeof createUser>('createUser'), { email: 'x' })
 ).result()

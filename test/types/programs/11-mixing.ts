@@ -8,8 +8,8 @@ import {
   Workflow,
   workflow,
 } from 'perdure'
-import { Review } from '../programs/04-approval.js'
-import { picking } from '../programs/06-events.js'
+import { Review } from './04-approval.js'
+import { picking } from './06-events.js'
 import { routing } from './07-graph.js'
 
 type Lead = { id: string; email: string; conversationId: string; tags: string[] }

@@ -1,0 +1,32 @@
+// The options of an engine.
+
+import type { CustomType } from '../authoring/graph/node-type.js'
+import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
+import type { Duration } from '../model/time.js'
+
+export type EngineOptions<W> = Opt<{
+  /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
+  database:
+    | string
+    | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
+  /** Of the database. Default 'perdure'. */
+  schema: string
+  workflows: W
+  /** Types of nodes for graphs: nodeType(…). */
+  nodeTypes: readonly CustomType[]
+  /** false: this process starts, signals and reads, and executes nothing. */
+  worker: boolean | Opt<{ concurrency: number; lease: Duration }>
+  /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */
+  errors: readonly ErrorClass[]
+  /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
+  events: Dict<Schema>
+  /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
+  tx: (client: PgClient) => Tx
+  /** Names this deploy, for divergence and missing code. */
+  build: string
+  /** How long finished runs are kept; false: for ever. Default '30 days'. */
+  retention: Duration | false
+  maxValueBytes: number
+  allowEmbeddedInProduction: boolean
+  log: Log
+}>

@@ -1,0 +1,41 @@
+// nodes: what has become of each node of a run of a graph.
+
+import { type NodeLog, nodeLog } from '../authoring/graph/log.js'
+import type { RunView } from '../kernel/store.js'
+import { optionInvalid } from '../model/errors.js'
+import type { Entry } from '../model/run.js'
+import type { Core } from './core.js'
+
+const PAGE = 1_000
+
+/** As people read it: moments are dates. */
+export type LoggedNode = Omit<NodeLog, 'startedAt' | 'endedAt'> & {
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly durationMs: number | null
+}
+
+export async function nodesOf(core: Core, view: RunView): Promise<LoggedNode[]> {
+  const made = core.definitions.get(view.definition)
+  if (made?.kind !== 'graph') {
+    throw optionInvalid(
+      'runId',
+      'engine.nodes',
+      view.id,
+      'the id of a run of a graph of this engine',
+    )
+  }
+  const entries: Entry[] = []
+  for (let isMore = true; isMore; ) {
+    const page = { after: entries.length, limit: PAGE, newestFirst: false }
+    const part = await core.kernel.read.history(view.uid, page)
+    entries.push(...part)
+    isMore = part.length === PAGE
+  }
+  return nodeLog(made.plan, entries, view.status).map(({ startedAt, endedAt, ...log }) => ({
+    ...log,
+    startedAt: startedAt === null ? null : new Date(startedAt),
+    endedAt: endedAt === null ? null : new Date(endedAt),
+    durationMs: startedAt === null || endedAt === null ? null : endedAt - startedAt,
+  }))
+}
