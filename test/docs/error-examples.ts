@@ -2,11 +2,13 @@
 
 import { waitFor } from '../../src/authoring/function/wait.js'
 import { loopTooLong, noBranch, nodeTypeUnknown } from '../../src/authoring/graph/errors.js'
+import { compile } from '../../src/authoring/graph/expression.js'
 import { graphInvalid } from '../../src/authoring/graph/problems.js'
 import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
+import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
@@ -71,6 +73,14 @@ function lateWait() {
   const turn = { receive: async () => null }
   const context = { turn, around: {}, executing: 0, waits: new Map() }
   return waitFor(context as never, 'approval', { timeout: '24h' })
+}
+
+/** Of a name that nobody knows. */
+function call(url: string) {
+  const unknown = Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
+  const caller = makeHttpCaller({ lookup: () => Promise.reject(unknown) })
+  const { signal } = new AbortController()
+  return caller({ method: 'GET', url, headers: {}, body: null, timeoutMs: 60_000, signal })
 }
 
 /** One step, and nothing that would tell its second execution from a new one. */
@@ -138,6 +148,13 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   },
   GUARD_INVALID: () =>
     asBoolean(3, 'The guard of rule 1 of event "ASSIGN" in state "picking" of machine "picking"'),
+  EXPRESSION_INVALID: () => compile('size(input.items > 0', 'the condition of edge "full"'),
+  EXPRESSION_FAILED: () =>
+    compile('input.totl > 100', 'the condition of edge "large"').evaluate(
+      new Map([['input', { total: 120 }]]),
+    ),
+  HTTP_BLOCKED: () => call('http://169.254.169.254/latest/meta-data'),
+  HTTP_FAILED: () => call('https://api.example.com/orders'),
   GRAPH_INVALID: () =>
     graphInvalid('routing', [
       { path: 'nodes[2].config.if', message: 'is missing: write an expression, { "cel": "…" }' },

@@ -95,6 +95,9 @@ describe('what is promised of CEL', () => {
     ["['a', 'b'].join('-')", 'a-b'],
     ['size(input.emoji)', 3],
     ['input.emoji.substring(1, 2)', '😀'],
+    ['input.emoji.substring(2)', 'b'],
+    ["'😀😀'.lastIndexOf('😀')", 1],
+    ["'abc'.indexOf('x')", -1],
     ["input.emoji.indexOf('b')", 2],
     ["'abcabc'.lastIndexOf('b')", 4],
     ["'abc'.substring(1)", 'bc'],
@@ -365,6 +368,31 @@ describe('limits', () => {
     expect(evaluate('size(input)', [...list, 1])).toBe(1_001)
   })
 
+  test('B100 keys and elements that are looked at are work too', () => {
+    const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i]))
+    const input = {
+      list: Array.from({ length: 1_000 }, (_, i) => i),
+      keys,
+      map: new Map(Object.entries(keys)),
+      set: new Set(Object.keys(keys)),
+      text: 'x'.repeat(100_000),
+    }
+    for (const text of [
+      'size(input.keys)',
+      'size(input.map)',
+      'size(input.set)',
+      'size(input.text)',
+    ]) {
+      expect(evaluate(`${text} > 1`, input)).toBe(true)
+      expect(refused(`input.list.all(x, ${text} > 1)`, input).message).toContain('too much work')
+    }
+  })
+
+  test('what can be stored can be passed on', () => {
+    const list = Array.from({ length: 900_000 }, () => 1)
+    expect(compile('input', WHERE).evaluate(new Map([['input', list]]))).toHaveLength(900_000)
+  })
+
   test.each([
     ['two macros over 1,000 elements', 'input.all(x, input.all(y, x + y >= 0))'],
     ['lists that double', `[input]${'.map(a,a+a)'.repeat(60)}`],
@@ -380,7 +408,7 @@ describe('limits', () => {
       Array.from({ length: 1_000 }, (_, i) => i),
     )
     expect(error.code).toBe('EXPRESSION_FAILED')
-    expect(error.message).toMatch(/too much work|gets longer/)
+    expect(error.message).toMatch(/too much work|gets longer|too large/)
   })
 
   test.each([
@@ -508,6 +536,14 @@ describe('what is wrong is an error, and never false', () => {
       expect(error.message).toContain('a condition says true or false')
     },
   )
+
+  test('B104 of a value that no expression gave it is said too', () => {
+    expect(errorOf(() => asCondition('yes', undefined)).message).toBe(
+      'A condition failed: it gave "yes", and a condition says true or false.',
+    )
+    const error = errorOf(() => compile('1 / 0', 'nodes[0].if').evaluate(new Map()))
+    expect(error.message).toContain('nodes[0].if failed: division by zero.')
+  })
 
   test('B104 true and false are what they are', () => {
     for (const value of [true, false])

@@ -33,6 +33,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   authoring: ['model', '@marcbachmann/cel-js', 're2js', ...PURE],
   // The public calls around a kernel; the store is given to it.
   engine: ['model', 'authoring', 'kernel/api.ts', 'kernel/inside.ts', ...PORTS, 'node:*'],
+  // Calls to the outside that nodes make, behind a port of theirs.
+  egress: ['model', 'authoring/graph/http-call.ts', 'node:*'],
   store: ['model', ...PORTS, 'pg', '@electric-sql/pglite', 'node:*'],
   upkeep: ['model', ...PORTS],
   redis: ['model', ...PORTS, '*', 'node:*'],
@@ -45,7 +47,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // As the files directly in src: it composes an engine of its own.
   testing: ['.', 'model', 'kernel', 'authoring', 'engine', 'store', '*', 'node:*'],
   // The files directly in src compose everything.
-  '.': ['.', 'model', 'kernel', 'authoring', 'engine', 'store', 'upkeep', 'redis', '*', 'node:*'],
+  '.': [
+    ...['.', 'model', 'kernel', 'authoring', 'engine', 'egress', 'store', 'upkeep', 'redis'],
+    ...['*', 'node:*'],
+  ],
 }
 const DRIVERS = ['pg', '@electric-sql/pglite']
 

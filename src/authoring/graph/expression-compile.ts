@@ -8,7 +8,7 @@ import {
   Wrong,
   WrongAt,
 } from './expression-errors.js'
-import { EXPRESSIONS_KEPT } from './expression-limits.js'
+import { EXPRESSION_RESULT_MAX, EXPRESSIONS_KEPT } from './expression-limits.js'
 import { type Read, read } from './expression-read.js'
 import { toJson } from './expression-result.js'
 import { run, type World } from './expression-run.js'
@@ -40,7 +40,7 @@ export function compile(text: string, where: string): Expression {
       try {
         const value = run(root, world)
         world.at = root.pos
-        return toJson(value, world.meter)
+        return toJson(value, new Meter(EXPRESSION_RESULT_MAX, 'its result is too large'))
       } catch (error) {
         throw failed(source, error, world.at)
       }
@@ -48,17 +48,18 @@ export function compile(text: string, where: string): Expression {
   }
 }
 
-/** The value of a condition. There is no truthiness: "false", 0 and null are neither true nor false. */
-export function asCondition(value: unknown, expression: Expression): boolean {
+/**
+ * The value of a condition. There is no truthiness: "false", 0 and null are neither true nor false.
+ * `of`: the expression that gave it, if one did.
+ */
+export function asCondition(value: unknown, of: Partial<Source> | undefined): boolean {
   if (typeof value === 'boolean') return value
-  throw expressionFailed(
-    expression,
-    new Wrong(
-      `it gave ${shown(value)}, and a condition says true or false`,
-      "compare: input.count > 0, input.name != '', input.key != null",
-    ),
-    0,
+  const { text = '', where = 'a condition' } = of ?? {}
+  const wrong = new Wrong(
+    `it gave ${shown(value)}, and a condition says true or false`,
+    "compare: input.count > 0, input.name != '', input.key != null",
   )
+  throw expressionFailed({ text, where }, wrong, text === '' ? undefined : 0)
 }
 
 /** Texts repeat: the same definition is read by every worker that takes up a run of it. */

@@ -51,8 +51,9 @@ export const expressionFailed = (
     { hint: wrong.hint ?? FAILED_HINT, details: detailsOf(source.text, position) },
   )
 
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
+/** A sentence begins with "The condition …"; a path stays as it is. */
+function capital(where: string): string {
+  return /^[a-z]+ /.test(where) ? where.charAt(0).toUpperCase() + where.slice(1) : where
 }
 
 interface Place {

@@ -47,9 +47,9 @@ const size: Code = (meter, value) => {
     case 'a text':
       return BigInt(lengthOf(value as string, meter))
     case 'a list':
-      return BigInt(itemsOf(value as List).length)
+      return BigInt(itemsOf(value as List, meter).length)
     case 'an object':
-      return BigInt(keysOf(value as Fields).length)
+      return BigInt(keysOf(value as Fields, meter).length)
     default:
       throw new Wrong(`size() does not take ${kindOf(value)}`)
   }
@@ -118,11 +118,22 @@ const shownKind = (value: unknown): string =>
 
 // ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-const SURROGATE = /[\ud800-\udfff]/
+/** Two units of JavaScript that are one character. */
+const isPair = (value: string, index: number): boolean =>
+  (value.charCodeAt(index) & 0xfc00) === 0xd800 && (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00
 
 function lengthOf(value: string, meter: Meter): number {
   meter.charge(value.length / 16)
-  return SURROGATE.test(value) ? Array.from(value).length : value.length
+  let pairs = 0
+  for (let i = 0; i < value.length; i += 1) if (isPair(value, i)) pairs += 1
+  return value.length - pairs
+}
+
+/** Where the character of that number begins, for JavaScript. */
+function indexOf(value: string, character: number): number {
+  let index = 0
+  for (let i = 0; i < character; i += 1) index += isPair(value, index) ? 2 : 1
+  return index
 }
 
 /** The part between two characters. */
@@ -133,7 +144,7 @@ function cut(value: string, from: number, to: number | undefined, meter: Meter):
     throw new Wrong(`substring(${from}, ${end}) is outside a text of ${length} characters`)
   }
   if (length === value.length) return value.slice(from, end)
-  return Array.from(value).slice(from, end).join('')
+  return value.slice(indexOf(value, from), indexOf(value, end))
 }
 
 function text(value: unknown, what: string): string {
@@ -142,17 +153,20 @@ function text(value: unknown, what: string): string {
 }
 
 /** Two texts, one looked for in the other: in the worst case each character of the one with each of the other. */
-function searching(what: string, code: (value: string, part: string) => unknown): Code {
+function searching(
+  what: string,
+  code: (value: string, part: string, meter: Meter) => unknown,
+): Code {
   return (meter, first, second) => {
     const [value, part] = [text(first, what), text(second, what)]
     meter.charge(1 + (value.length * Math.max(1, part.length)) / 256)
-    return code(value, part)
+    return code(value, part, meter)
   }
 }
 
-/** The number of the character at which that index of JavaScript lies. */
-const characterAt = (value: string, index: number): bigint =>
-  BigInt(index < 0 ? index : Array.from(value.slice(0, index)).length)
+/** The number of the character at which that index of JavaScript lies; -1 stays. */
+const characterAt = (value: string, index: number, meter: Meter): bigint =>
+  BigInt(index < 0 ? index : lengthOf(value.slice(0, index), meter))
 
 const changed = (what: string, code: (value: string) => string): Code => {
   return (meter, value) => limited(code(text(value, what)), meter)
@@ -168,7 +182,7 @@ const join: Code = (meter, list, separator = '') => {
   const by = text(separator, 'join()')
   if (kindOf(list) !== 'a list') throw new Wrong(`join() is for lists, not for ${kindOf(list)}`)
   let joined = ''
-  for (const [i, item] of itemsOf(list as List).entries()) {
+  for (const [i, item] of itemsOf(list as List, meter).entries()) {
     meter.charge(1)
     joined += `${i === 0 ? '' : by}${text(item, 'join() of a list')}`
     checkLength(joined)
@@ -210,11 +224,17 @@ const METHODS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ['contains', { counts: [1], code: searching('contains()', (a, b) => a.includes(b)) }],
   [
     'indexOf',
-    { counts: [1], code: searching('indexOf()', (a, b) => characterAt(a, a.indexOf(b))) },
+    {
+      counts: [1],
+      code: searching('indexOf()', (a, b, meter) => characterAt(a, a.indexOf(b), meter)),
+    },
   ],
   [
     'lastIndexOf',
-    { counts: [1], code: searching('lastIndexOf()', (a, b) => characterAt(a, a.lastIndexOf(b))) },
+    {
+      counts: [1],
+      code: searching('lastIndexOf()', (a, b, meter) => characterAt(a, a.lastIndexOf(b), meter)),
+    },
   ],
   [
     'substring',

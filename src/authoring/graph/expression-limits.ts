@@ -21,6 +21,8 @@ export const MACRO_ITEMS_MAX = 1_000
  * on every machine: a budget in time would let an expression fail on a busy one.
  */
 export const EXPRESSION_COST_MAX = 250_000
+/** Parts of a result: of a value that can be stored there are fewer, since each takes two bytes of 2 MiB. */
+export const EXPRESSION_RESULT_MAX = 1024 * 1024
 /** Characters of a text that an expression makes: a longer one could not be stored. */
 export const EXPRESSION_TEXT_MAX = 2 * 1024 * 1024
 /** Compiled expressions that are kept. */

@@ -34,7 +34,7 @@ export function compute(op: Arithmetic, a: unknown, b: unknown, meter: Meter): u
     return limited((a as string) + (b as string), meter)
   }
   if (op === '+' && left === 'a list' && right === 'a list') {
-    const [first, second] = [itemsOf(a as List), itemsOf(b as List)]
+    const [first, second] = [itemsOf(a as List, meter), itemsOf(b as List, meter)]
     meter.charge(first.length + second.length)
     return [...first, ...second]
   }

@@ -31,7 +31,7 @@ export function toJson(value: unknown, meter: Meter, depth = VALUE_DEPTH_MAX): u
     case 'a duration':
       return durationText(value as Duration)
     case 'a list':
-      return itemsOf(value as List).map((item) => toJson(item, meter, depth - 1))
+      return itemsOf(value as List, meter).map((item) => toJson(item, meter, depth - 1))
     case 'an object':
       return toObject(value as Fields, meter, depth)
     default:
@@ -42,7 +42,7 @@ export function toJson(value: unknown, meter: Meter, depth = VALUE_DEPTH_MAX): u
 function toObject(fields: Fields, meter: Meter, depth: number): unknown {
   // fromEntries defines each key: __proto__ becomes a key like any other.
   return Object.fromEntries(
-    keysOf(fields).map((key) => [key, toJson(member(fields, key), meter, depth - 1)]),
+    keysOf(fields, meter).map((key) => [key, toJson(member(fields, key), meter, depth - 1)]),
   )
 }
 

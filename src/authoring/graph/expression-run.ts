@@ -54,7 +54,7 @@ export function run(node: ASTNode, world: World, bound: Bound | null = null): un
     case '.': {
       const value = run(node.args[0], world, bound)
       world.at = node.pos
-      return fieldOf(value, node.args[1], textOf(node.args[0]))
+      return fieldOf(value, node.args[1], textOf(node.args[0]), world.meter)
     }
     case '[]':
       return elementOf(node, node.args, world, bound)
@@ -138,14 +138,14 @@ function named(name: string, position: number, world: World, bound: Bound | null
   )
 }
 
-function fieldOf(value: unknown, key: string, owner: string): unknown {
+function fieldOf(value: unknown, key: string, owner: string, meter: Meter): unknown {
   const kind = kindOf(value)
   if (kind !== 'an object') {
     throw new Wrong(`${owner} is ${kind}, which has no fields`)
   }
   const found = member(value as Fields, key)
   if (found !== undefined) return found
-  const near = didYouMean(key, keysOf(value as Fields).slice(0, 100))
+  const near = didYouMean(key, keysOf(value as Fields, meter).slice(0, 100))
   throw new Wrong(
     `there is no key "${key}" in ${owner}`,
     near ? `did you mean "${near}"?` : undefined,
@@ -162,10 +162,11 @@ function elementOf(
   const key = run(by, world, bound)
   world.at = node.pos
   const kind = kindOf(value)
-  if (kind === 'an object' && typeof key === 'string') return fieldOf(value, key, textOf(of))
+  if (kind === 'an object' && typeof key === 'string')
+    return fieldOf(value, key, textOf(of), world.meter)
   if (kind === 'an object') throw new Wrong(`a key is a text, not ${kindOf(key)}`)
   if (kind !== 'a list') throw new Wrong(`${textOf(of)} is ${kind}, which has no elements`)
-  const items = itemsOf(value as List)
+  const items = itemsOf(value as List, world.meter)
   const found = items[whole(key, 'the index of a list')]
   if (found !== undefined) return found
   throw new Wrong(
@@ -193,7 +194,8 @@ function made(
 
 function isIn(value: unknown, among: unknown, meter: Meter): boolean {
   const kind = kindOf(among)
-  if (kind === 'a list') return itemsOf(among as List).some((item) => isEqual(value, item, meter))
+  if (kind === 'a list')
+    return itemsOf(among as List, meter).some((item) => isEqual(value, item, meter))
   if (kind !== 'an object') throw new Wrong(`"in" looks into lists and objects, not ${kind}`)
   if (typeof value !== 'string') throw new Wrong(`a key is a text, not ${kindOf(value)}`)
   return member(among as Fields, value) !== undefined
@@ -266,7 +268,7 @@ function iterated(value: unknown, name: string, meter: Meter): readonly unknown[
   if (kind !== 'a list' && kind !== 'an object') {
     throw new Wrong(`${name}() goes through lists and objects, not ${kind}`)
   }
-  const items = kind === 'a list' ? itemsOf(value as List) : keysOf(value as Fields)
+  const items = kind === 'a list' ? itemsOf(value as List, meter) : keysOf(value as Fields, meter)
   meter.charge(items.length)
   if (items.length <= MACRO_ITEMS_MAX) return items
   throw new Wrong(

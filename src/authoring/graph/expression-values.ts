@@ -23,13 +23,19 @@ export class Duration {
 
 /** Work that is left. Throws when there is none, wherever that is. */
 export class Meter {
-  #left = EXPRESSION_COST_MAX
+  #left: number
+  readonly #message: string
+
+  constructor(left = EXPRESSION_COST_MAX, message = 'it is too much work') {
+    this.#left = left
+    this.#message = message
+  }
 
   charge(cost: number): void {
     this.#left -= cost
     if (this.#left >= 0) return
     throw new Wrong(
-      'it is too much work',
+      this.#message,
       'let it look at less data, or do this in a step of your own code',
     )
   }
@@ -85,18 +91,23 @@ export function member(fields: Fields, key: string): unknown {
 }
 
 /** Keys with something under them. */
-export function keysOf(fields: Fields): string[] {
+export function keysOf(fields: Fields, meter: Meter): string[] {
   if (!(fields instanceof Map)) {
-    return Object.keys(fields).filter((key) => member(fields, key) !== undefined)
+    const keys = Object.keys(fields)
+    meter.charge(keys.length)
+    return keys.filter((key) => member(fields, key) !== undefined)
   }
+  meter.charge(fields.size)
   return [...fields.keys()].map((key) => {
     if (typeof key === 'string') return key
     throw new Wrong(`a Map with ${shown(key)} as a key cannot be read: only texts are keys`)
   })
 }
 
-export function itemsOf(list: List): readonly unknown[] {
-  return Array.isArray(list) ? list : [...(list as ReadonlySet<unknown>)]
+export function itemsOf(list: List, meter: Meter): readonly unknown[] {
+  if (Array.isArray(list)) return list
+  meter.charge((list as ReadonlySet<unknown>).size)
+  return [...(list as ReadonlySet<unknown>)]
 }
 
 /** Deep. Values of different kinds are not equal; 1 and 1.0 are. */
@@ -116,7 +127,7 @@ export function isEqual(a: unknown, b: unknown, meter: Meter): boolean {
     case 'a duration':
       return (a as Duration).ms === (b as Duration).ms
     case 'a list':
-      return areListsEqual(itemsOf(a as List), itemsOf(b as List), meter)
+      return areListsEqual(itemsOf(a as List, meter), itemsOf(b as List, meter), meter)
     case 'an object':
       return areFieldsEqual(a as Fields, b as Fields, meter)
     default:
@@ -129,10 +140,9 @@ function areListsEqual(a: readonly unknown[], b: readonly unknown[], meter: Mete
 }
 
 function areFieldsEqual(a: Fields, b: Fields, meter: Meter): boolean {
-  const keys = keysOf(a)
-  meter.charge(keys.length)
+  const keys = keysOf(a, meter)
   return (
-    keys.length === keysOf(b).length &&
+    keys.length === keysOf(b, meter).length &&
     keys.every((key) => {
       const other = member(b, key)
       return other !== undefined && isEqual(member(a, key), other, meter)
