@@ -4,6 +4,7 @@ import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
 import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
+import { makeHttpCaller } from './egress/http-call.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
@@ -80,7 +81,8 @@ function programsOf(settings: Settings, log: Log, isStateless = false): readonly
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
-  const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes }
+  const http = makeHttpCaller(settings.http)
+  const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes, http }
   const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
   return [...definitions.values()].map((made) => programOf(made, around))
 }

@@ -13,8 +13,9 @@ export {
 } from './authoring/documents.js'
 export { workflow } from './authoring/function/workflow.js'
 export { cel } from './authoring/graph/cel.js'
+export type { CustomType } from './authoring/graph/custom-type.js'
 export { graph } from './authoring/graph/graph.js'
-export { type CustomType, nodeType } from './authoring/graph/node-type.js'
+export { nodeType } from './authoring/graph/node-type.js'
 export type {
   Cel,
   GraphBuilder,
@@ -53,7 +54,7 @@ export type {
 // engine
 export { createEngine } from './create-engine.js'
 export type { EngineOptions } from './engine/engine-options.js'
-export type { LoggedNode } from './engine/nodes.js'
+export type { LoggedNode } from './engine/logged-node.js'
 export type {
   Checkpoint,
   Client,

@@ -4,8 +4,10 @@ import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '.
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
-import type { GraphMade } from './graph/graph-made.js'
-import type { CustomType } from './graph/node-type.js'
+import type { CustomType } from './graph/custom-type.js'
+import type { HttpCaller } from './graph/http-call.js'
+import type { Plan } from './graph/plan.js'
+import type { GraphJson } from './graph/types.js'
 import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
@@ -38,7 +40,7 @@ export type Made =
       /** The text of all its code: what tells one build from another. */
       readonly source: string
     })
-  | GraphMade
+  | (Facts & { readonly kind: 'graph'; readonly plan: Plan; readonly json: GraphJson })
 
 export type EventSchemasGiven = Readonly<Record<string, Schema>> | null
 
@@ -59,6 +61,8 @@ export interface Surroundings {
   readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */
   readonly events: EventSchemasGiven
+  /** Calls a service for a node. */
+  readonly http: HttpCaller
   /** Types of nodes that users have registered. */
   readonly nodeTypes: ReadonlyMap<string, CustomType>
   /** The definition of that name that this engine has. */

@@ -1,8 +1,25 @@
 // The options of an engine.
 
-import type { CustomType } from '../authoring/graph/node-type.js'
+import type { CustomType } from '../authoring/graph/custom-type.js'
 import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
 import type { Duration } from '../model/time.js'
+
+export interface BoundSecret {
+  /** The whole value of the header, as 'Bearer …'. */
+  readonly value: string
+  /** It is sent to these alone: 'api.example.com', or 'host:port'. */
+  readonly hosts: readonly string[]
+}
+
+/** What the nodes of graphs may call. */
+export type HttpOptions = Opt<{
+  /** May be reached although they are private: 'host:port', an address, or a range as '10.0.0.0/8'. */
+  allow: readonly string[]
+  /** Must not be reached: the engine's own address, above all. */
+  deny: readonly string[]
+  /** The value of a header, for the hosts that it is bound to. A node names it: { secret: 'NAME' }. Stored nowhere. */
+  secrets: (name: string) => BoundSecret | undefined | Promise<BoundSecret | undefined>
+}>
 
 export type EngineOptions<W> = Opt<{
   /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
@@ -14,6 +31,7 @@ export type EngineOptions<W> = Opt<{
   workflows: W
   /** Types of nodes for graphs: nodeType(…). */
   nodeTypes: readonly CustomType[]
+  http: HttpOptions
   /** false: this process starts, signals and reads, and executes nothing. */
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
   /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */

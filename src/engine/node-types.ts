@@ -1,7 +1,7 @@
 // The types of nodes that users register, and whether the graphs of this engine have the ones they need.
 
 import type { Made } from '../authoring/definition.js'
-import type { CustomType } from '../authoring/graph/node-type.js'
+import type { CustomType } from '../authoring/graph/custom-type.js'
 import { readGraph } from '../authoring/graph/read.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
 

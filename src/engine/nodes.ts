@@ -1,19 +1,13 @@
 // nodes: what has become of each node of a run of a graph.
 
-import { type NodeLog, nodeLog } from '../authoring/graph/log.js'
+import { nodeLog } from '../authoring/graph/log.js'
 import type { RunView } from '../kernel/store.js'
 import { optionInvalid } from '../model/errors.js'
 import type { Entry } from '../model/run.js'
 import type { Core } from './core.js'
+import type { LoggedNode } from './logged-node.js'
 
 const PAGE = 1_000
-
-/** As people read it: moments are dates. */
-export type LoggedNode = Omit<NodeLog, 'startedAt' | 'endedAt'> & {
-  readonly startedAt: Date | null
-  readonly endedAt: Date | null
-  readonly durationMs: number | null
-}
 
 export async function nodesOf(core: Core, view: RunView): Promise<LoggedNode[]> {
   const made = core.definitions.get(view.definition)

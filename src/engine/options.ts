@@ -8,7 +8,7 @@ import {
   madeOf,
   refName,
 } from '../authoring/definition.js'
-import type { CustomType } from '../authoring/graph/node-type.js'
+import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
 import type { ErrorClasses } from '../model/error-shape.js'
@@ -23,7 +23,9 @@ import {
   VALUE_BYTES_MAX,
 } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
+import type { HttpOptions } from './engine-options.js'
 import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
+import { readHttp } from './http-options.js'
 import { readNodeTypes } from './node-types.js'
 
 const OPTIONS = [
@@ -31,6 +33,7 @@ const OPTIONS = [
   'schema',
   'workflows',
   'nodeTypes',
+  'http',
   'worker',
   'errors',
   'events',
@@ -65,6 +68,7 @@ export interface Settings {
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
   readonly nodeTypes: ReadonlyMap<string, CustomType>
+  readonly http: HttpOptions
   readonly errors: ErrorClasses
   readonly events: EventSchemasGiven
   readonly tx: (client: PgClient) => unknown
@@ -96,6 +100,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     schema: readSchema(given.schema),
     definitions,
     nodeTypes,
+    http: readHttp(given.http),
     errors: readErrors(given.errors),
     events: readEvents(given.events),
     tx: readTx(given.tx),

@@ -21,7 +21,7 @@ import type {
 } from '../authoring/types.js'
 import type { Status, WaitReason } from '../model/run.js'
 import type { Duration } from '../model/time.js'
-import type { LoggedNode } from './nodes.js'
+import type { LoggedNode } from './logged-node.js'
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
 

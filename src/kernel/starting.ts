@@ -7,7 +7,7 @@ import type { HeldRun } from './held-run.js'
 import { isNext } from './questions.js'
 import type { Scribe } from './scribe.js'
 
-interface Startable extends HeldRun, AttemptOwner {
+interface Startable extends HeldRun, Omit<AttemptOwner, 'handingOver'> {
   readonly scribe: Scribe
 }
 

@@ -34,6 +34,7 @@ export const CODES = {
   EXPRESSION_FAILED: { retryable: false },
   HTTP_BLOCKED: { retryable: false },
   HTTP_FAILED: { retryable: true },
+  HTTP_STATUS: { retryable: true },
   TRANSITION_TOO_DEEP: { retryable: false },
   GRAPH_INVALID: { retryable: false },
   NODE_TYPE_UNKNOWN: { retryable: false },

@@ -1,7 +1,12 @@
 // One example of each error, made by the very code that throws it. docs/reference/errors.md shows them.
 
 import { waitFor } from '../../src/authoring/function/wait.js'
-import { loopTooLong, noBranch, nodeTypeUnknown } from '../../src/authoring/graph/errors.js'
+import {
+  httpRefused,
+  loopTooLong,
+  noBranch,
+  nodeTypeUnknown,
+} from '../../src/authoring/graph/errors.js'
 import { compile } from '../../src/authoring/graph/expression.js'
 import { graphInvalid } from '../../src/authoring/graph/problems.js'
 import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
@@ -161,6 +166,12 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
       { path: 'edges[1].to', message: '"scor" is no node: did you mean "score"?' },
     ]),
   NODE_TYPE_UNKNOWN: () => nodeTypeUnknown(inRun('score'), 'acme.score'),
+  HTTP_STATUS: () =>
+    httpRefused(
+      inRun('notify'),
+      { method: 'POST', url: 'https://api.example.com/v1' },
+      { status: 503, body: '' },
+    ),
   NO_BRANCH: () => noBranch(inRun('kind'), 'parcel'),
   LOOP_TOO_LONG: () => loopTooLong(inRun('each'), 10_000),
   TRANSITION_TOO_DEEP: () =>

@@ -86,7 +86,8 @@ export function drive(
     isStateless: false,
     events: null,
     nodeTypes: new Map(),
-  find: (name) => definitions.get(name),
+    http: () => Promise.reject(new Error('nobody is called here')),
+    find: (name) => definitions.get(name),
   }
   const run = { ...FACTS, definition: made.name, input: given(input), ...script.run }
   const outcome = programOf(made, around).body(makeTurn(run, questions, script))

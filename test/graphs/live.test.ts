@@ -1,9 +1,10 @@
 // Graphs on real databases.
 
+import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { cel, type GraphJson, graph, nodeType, task } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 type Nodes = GraphJson['nodes']
 type Edges = GraphJson['edges']
@@ -424,6 +425,62 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     await handle.cancel('not wanted')
     await eventually(() => handle.status()).toBe('cancelled')
     expect(calls).toEqual([])
+  })
+
+  test('[D21] calls services, with what is secret sent only where it belongs, and fails when they refuse', async () => {
+    const heard: string[] = []
+    const server = createServer((request, response) => {
+      heard.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`)
+      response.statusCode = request.url === '/down' ? 503 : 200
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ id: 7 }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+    const { port } = server.address() as { port: number }
+    const host = `127.0.0.1:${port}`
+    const secrets = () => ({ value: 'Bearer key', hosts: [host] })
+    const call = (id: string, path: string, more: object = {}) =>
+      ({
+        id,
+        type: 'http',
+        config: {
+          url: `http://${host}${path}`,
+          method: 'POST',
+          headers: { authorization: { secret: 'KEY' } },
+          body: { n: cel`input.n` },
+        },
+        ...more,
+      }) as Nodes[number]
+    const made = graph({
+      id: fresh('graph'),
+      nodes: [
+        call('create', '/things'),
+        { id: 'safe', type: 'try-catch' },
+        call('down', '/down', { parent: 'safe' }),
+        {
+          id: 'told',
+          type: 'set',
+          parent: 'safe',
+          config: { why: cel`error.category + " " + error.message` },
+        },
+      ],
+      edges: [...chain('trigger', 'create', 'safe'), { from: 'safe', to: 'told', when: 'catch' }],
+    } as GraphJson)
+    const http = { allow: [host], secrets }
+    const engine = await world.open([made], { options: { http } } as never)
+    const output = await (await engine.start(made, { n: 1 })).result()
+    expect(output).toMatchObject({ create: { status: 200, body: { id: 7 } } })
+    expect((output as { why: string }).why).toContain('http Node "down": POST')
+    expect(heard).toEqual(['POST /things Bearer key', 'POST /down Bearer key'])
+    const [first] = await engine.nodes(
+      (await all(engine.list({ workflow: made.name as never })))[0]?.id ?? '',
+    )
+    expect(JSON.stringify(first)).not.toContain('Bearer')
+    server.close()
+
+    const blocked = await world.open([made])
+    const refusal = await refusalOf((await blocked.start(made, { n: 1 })).result())
+    expect(refusal.cause).toMatchObject({ code: 'HTTP_BLOCKED' })
   })
 
   test('returns early, cancels itself, and calls tasks', async () => {

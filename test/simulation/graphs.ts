@@ -2,8 +2,9 @@
 // (programs.ts), and both must have the same effects.
 
 import type { Surroundings } from '../../src/authoring/definition.js'
+import type { CustomType } from '../../src/authoring/graph/custom-type.js'
 import type { GraphMade } from '../../src/authoring/graph/graph-made.js'
-import { type CustomType, nodeType } from '../../src/authoring/graph/node-type.js'
+import { nodeType } from '../../src/authoring/graph/node-type.js'
 import { graphProgram } from '../../src/authoring/graph/program.js'
 import { readGraph } from '../../src/authoring/graph/read.js'
 import type { GraphJson } from '../../src/authoring/graph/types.js'

@@ -43,6 +43,7 @@ export const AROUND: Surroundings = {
   transitionTimeoutMs: null,
   events: null,
   nodeTypes: new Map(),
+  http: () => Promise.reject(new Error('nobody is called here')),
   find: () => undefined,
 }
 

@@ -35,3 +35,18 @@ export const waitedInVain = (of: At, what: string): PerdureError =>
     hint: 'add an edge with when: "timeout", or put the node into a try-catch',
     ...at(of),
   })
+
+export const httpRefused = (
+  of: At,
+  { method, url }: { readonly method: string; readonly url: string },
+  { status, body }: { readonly status: number; readonly body: unknown },
+): PerdureError =>
+  new PerdureError(
+    'HTTP_STATUS',
+    `Node "${of.node.id}": ${method} ${url} was answered with ${status}.`,
+    {
+      hint: 'give the node a retry, or put it into a try-catch; details.body is what was answered',
+      ...at(of),
+      details: { status, body: shown(body) },
+    },
+  )

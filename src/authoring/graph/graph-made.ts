@@ -1,11 +1,5 @@
 // A graph as a definition.
 
-import type { Facts } from '../definition.js'
-import type { Plan } from './plan.js'
-import type { GraphJson } from './types.js'
+import type { Made } from '../definition.js'
 
-export interface GraphMade extends Facts {
-  readonly kind: 'graph'
-  readonly plan: Plan
-  readonly json: GraphJson
-}
+export type GraphMade = Extract<Made, { kind: 'graph' }>

@@ -1,10 +1,10 @@
 // The levels of a graph: which nodes stand side by side, in which order they can run, and what is run when others have failed.
 
 import { checkNames } from './names.js'
-import { ON_ERROR, type Placed, place, TRIGGER } from './place.js'
+import { type Levels, ON_ERROR, type Placed, place, TRIGGER } from './place.js'
 import type { Level, Plan, PlanEdge, PlanNode } from './plan.js'
 import type { Problems } from './problems.js'
-import type { ReadEdge, ReadNode } from './read.js'
+import type { ReadEdge, ReadNode } from './read-parts.js'
 
 const NOTHING = { top: { nodes: [], starts: [] }, onError: null }
 
@@ -19,8 +19,7 @@ export function levelsOf(
   return problems.list.length > 0 ? NOTHING : shape.plan()
 }
 
-/** Each level, in an order in which its nodes can run. */
-export class Shape {
+class Shape implements Levels {
   readonly top: readonly Placed[]
   readonly onError: Placed | null
   private readonly problems: Problems

@@ -1,13 +1,12 @@
 // What expressions may read: names that are there when the node runs.
 
 import { didYouMean } from '../../model/errors.js'
-import type { Shape } from './levels.js'
-import type { Placed } from './place.js'
+import type { Levels, Placed } from './place.js'
 import type { Problems } from './problems.js'
 
 const ALWAYS = ['input', 'run', 'nodes', 'variables']
 
-export function checkNames(problems: Problems, placed: readonly Placed[], shape: Shape): void {
+export function checkNames(problems: Problems, placed: readonly Placed[], shape: Levels): void {
   const ids = new Map(placed.map((node) => [node.read.id, node]))
   const variables = placed.flatMap(({ read }) => setsOf(read.config, read.type.name))
   const check = (level: readonly Placed[], around: readonly string[], own: readonly string[]) => {
@@ -39,7 +38,7 @@ export function checkNames(problems: Problems, placed: readonly Placed[], shape:
 }
 
 /** What is inside of a container is known after it. */
-function contained(shape: Shape, node: Placed): readonly string[] {
+function contained(shape: Levels, node: Placed): readonly string[] {
   return [...shape.body(node), ...shape.handler(node)].flatMap((one) => [
     one.read.id,
     ...contained(shape, one),

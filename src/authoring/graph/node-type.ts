@@ -5,19 +5,12 @@ import type { Duration } from '../../model/time.js'
 import { readTimeout } from '../options.js'
 import { isSchema } from '../schema.js'
 import type { Dict, Opt, Schema } from '../types.js'
+import type { CustomType } from './custom-type.js'
 import type { NodeContext } from './types.js'
 
 /** With a dot, so that it can never be one that comes with the engine. */
 export const TYPE_NAME = /^[A-Za-z][\w-]{0,31}(\.[A-Za-z][\w-]{0,31}){1,3}$/
 const OPTIONS = ['config', 'timeout', 'description']
-
-export interface CustomType {
-  readonly name: string
-  readonly description: string | null
-  readonly config: Schema | null
-  readonly timeoutMs: number | null
-  run(config: unknown, context: NodeContext): unknown
-}
 
 /** `name` has a dot in it, as 'acme.score'. `run` is given the config with what its expressions gave, checked by the schema. */
 export function nodeType<C = Dict, R = C>(

@@ -62,14 +62,14 @@ export const task: NodeType = {
   name: 'task',
   description: 'Runs a task.',
   read: (config) => readCall(config, 'task'),
-  run: async (visit) => ({ output: await callChild(visit, visit.node.config as ChildCall) }),
+  run: async (visit: Visit) => ({ output: await callChild(visit, visit.node.config as ChildCall) }),
 }
 
 export const workflow: NodeType = {
   name: 'workflow',
   description: 'Runs a function, a machine or another graph, and waits for its end.',
   read: (config) => readCall(config, 'workflow'),
-  run: async (visit) => ({ output: await callChild(visit, visit.node.config as ChildCall) }),
+  run: async (visit: Visit) => ({ output: await callChild(visit, visit.node.config as ChildCall) }),
 }
 
 interface EmitConfig {
@@ -86,7 +86,7 @@ export const emit: NodeType = {
     if (!isStepName(event)) config.wrong('event', 'must be the name of an event')
     return { event: String(event), payload: config.template('payload') }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const { event, payload } = visit.node.config as EmitConfig
     const { events, valueBytesMax } = visit.scene.around
     await visit.step({
@@ -124,7 +124,7 @@ export const machineEvent: NodeType = {
       event: config.template('event'),
     }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const config = visit.node.config as MachineEventConfig
     await visit.step({ code: (attempt) => send(visit, config, attempt) })
     return {}
@@ -166,7 +166,7 @@ export const custom = (name: string): NodeType => ({
   description: 'A type of your own.',
   ways: null,
   read: (config) => config.template(''),
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const { around, context } = visit.scene
     const type = around.nodeTypes.get(name)
     if (!type) throw nodeTypeUnknown(visit, name)

@@ -34,7 +34,7 @@ export const tryCatch: NodeType = {
     config.wrong('categories', 'must be a list of categories of errors')
     return null
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const { node, scene, turn } = visit
     const first = await inScope(visit, visit.names({}))
     if ('walked' in first) return ended(first.walked, 'try')
@@ -61,7 +61,7 @@ export const retry: NodeType = {
       return NO_RETRY
     }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const { node, turn } = visit
     const policy = node.config as RetryPolicy
     for (let attempt = 1; ; attempt += 1) {
@@ -119,7 +119,7 @@ export const loop: NodeType = {
       most: config.count('most', ROUNDS_MAX) ?? ROUNDS_MAX,
     }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const config = visit.node.config as LoopConfig
     const { items: template } = config
     if (template === null) return await rounds(visit, config, null)

@@ -3,7 +3,7 @@
 import { noBranch } from './errors.js'
 import type { Ended, NodeType } from './plan.js'
 import { isCel, readTemplate, type Template } from './template.js'
-import type { NodeRecord } from './visit.js'
+import type { NodeRecord, Visit } from './visit.js'
 
 const CASES_MAX = 10
 const NOTHING: NodeType['run'] = async () => ({})
@@ -29,7 +29,7 @@ export const set: NodeType = {
     if (names.length === 0) config.wrong('', 'sets no variable')
     return names.map((name) => [name, config.template(name)] as const)
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const variables = visit.node.config as readonly (readonly [string, Template])[]
     const record = await visit.compute(() => {
       const sets = Object.fromEntries(variables.map(([name, value]) => [name, visit.fill(value)]))
@@ -47,7 +47,7 @@ export const condition: NodeType = {
     config.only('if')
     return config.expression('if')
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const expression = visit.node.config as Template
     const record = await visit.compute(() => {
       const output = expression.holds(visit.scope())
@@ -88,7 +88,7 @@ export const switchNode: NodeType = {
     })
     return { on: config.template('on'), cases: read }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const { on, cases } = visit.node.config as SwitchConfig
     const record = await visit.compute(() => {
       const value = visit.fill(on)
@@ -142,7 +142,7 @@ export const returnNode: NodeType = {
     config.only('output')
     return config.template('output')
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const template = visit.node.config as Template
     const { output } = await visit.compute(() => {
       const value = visit.fill(template)
@@ -163,7 +163,7 @@ export const cancel: NodeType = {
     }
     return config.template('reason')
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const template = visit.node.config as Template
     const { output } = await visit.compute(() => {
       const output = String(visit.fill(template) ?? `cancelled by node "${visit.node.id}"`)

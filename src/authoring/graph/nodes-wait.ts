@@ -28,7 +28,7 @@ export const delay: NodeType = {
     }
     return readDue(config)
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const wait = visit.node.config as DueConfig
     await visit.turn.sleep(visit.node.id, await visit.prepared(() => dueOf(visit, wait)))
     return {}
@@ -112,7 +112,7 @@ export const waitForEvent: NodeType = {
         return { mode: 'none' }
     }
   },
-  run: async (visit) => {
+  run: async (visit: Visit) => {
     const wait = visit.node.config as Wait
     switch (wait.mode) {
       case 'event':

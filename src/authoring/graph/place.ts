@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../../model/errors.js'
 import type { Problems } from './problems.js'
-import type { ReadEdge, ReadNode } from './read.js'
+import type { ReadEdge, ReadNode } from './read-parts.js'
 
 const LOOP_DEPTH_MAX = 3
 export const TRIGGER = 'trigger'
@@ -21,6 +21,14 @@ export interface Placed {
   readonly catches: Placed[]
   /** So many edges from outside of its level begin it. */
   starts: number
+}
+
+/** Each level, in an order in which its nodes can run. */
+export interface Levels {
+  readonly top: readonly Placed[]
+  readonly onError: Placed | null
+  body(node: Placed): readonly Placed[]
+  handler(node: Placed): readonly Placed[]
 }
 
 export function place(

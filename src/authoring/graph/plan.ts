@@ -1,10 +1,10 @@
 // A graph, however it was written: nodes in an order in which they can run, and the edges between them. The interpreter
 // (walk.ts) knows only this.
 
+import type { Turn } from '../../model/program.js'
 import type { RetryPolicy } from '../../model/run.js'
 import type { Env } from './env.js'
 import type { Template } from './template.js'
-import type { Visit } from './visit.js'
 
 export interface Plan {
   readonly top: Level
@@ -62,6 +62,13 @@ export interface Ended {
   readonly returned?: { readonly value: unknown }
 }
 
+/** What a node is given when it runs (visit.ts), as far as the plan knows it. */
+export interface Visited {
+  readonly node: PlanNode
+  readonly turn: Turn
+  readonly env: Env
+}
+
 export interface NodeType {
   readonly name: string
   readonly description: string
@@ -71,7 +78,7 @@ export interface NodeType {
   readonly ways?: readonly string[] | null
   /** What is wrong with the config is said to `config`. */
   read(config: Config): unknown
-  run(visit: Visit): Promise<Ended>
+  run(visit: Visited): Promise<Ended>
 }
 
 /** The config of a node, as its type reads it: each reader gives a value that can be used, and says what is wrong. */

@@ -12,6 +12,7 @@ import { BUILT_IN } from './node-types.js'
 import { custom } from './nodes-call.js'
 import type { NodeType, Plan } from './plan.js'
 import { Problems } from './problems.js'
+import type { ReadEdge, ReadNode } from './read-parts.js'
 import { readTemplate, type Template } from './template.js'
 
 export const NODES_MAX = 100
@@ -54,25 +55,6 @@ const LIMIT_MS = 30 * 60_000
 const WAIT_LIMIT_MS = 24 * 3_600_000
 
 type Given = Readonly<Record<string, unknown>>
-
-/** A node as it was read, before its place in the graph is known. */
-export interface ReadNode {
-  readonly id: string
-  readonly path: string
-  readonly type: NodeType
-  readonly config: unknown
-  readonly names: ReadonlySet<string>
-  readonly parent: string | null
-  readonly retry: RetryPolicy | null
-  readonly timeoutMs: number | null
-}
-
-export interface ReadEdge {
-  readonly path: string
-  readonly from: string
-  readonly to: string
-  readonly when: string | null
-}
 
 export function isDict(value: unknown): value is Given {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
