@@ -16,6 +16,7 @@ const PAGES = [
   'machines',
   'retries-of-machines',
   'events-machines',
+  'graphs',
   'changing-code',
   'testing',
   'databases',
