@@ -18,6 +18,7 @@ import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
 import { Retention } from './upkeep/retention.js'
+import { Schedules } from './upkeep/schedules.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<
@@ -46,6 +47,10 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
+  const schedules = startSchedules(settings, opened, started, {
+    log,
+    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+  })
   let closed = false
   const inMemory = programsOf(settings, log, true)
   const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
@@ -62,7 +67,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   }
   const close = async (): Promise<void> => {
     closed = true
-    await retention?.close()
+    await Promise.all([retention?.close(), schedules?.close()])
     // The kernel closes the hints and the store too.
     await Promise.all([kernel.close(), stateless.close()])
   }
@@ -113,6 +118,27 @@ function startRetention(
 ): Retention | null {
   if (!worker || keepMs === null || ports === null) return null
   return new Retention({ store, clock: ports.clock, log, keepMs, everyMs })
+}
+
+/** Who executes runs also starts those whose time has come. */
+function startSchedules(
+  { worker }: Settings,
+  { store }: Opened,
+  { kernel, ports }: Started,
+  { log, everyMs }: { readonly log: Log; readonly everyMs: number },
+): Schedules | null {
+  if (!worker || ports === null) return null
+  const { clock, random } = ports
+  return new Schedules({
+    store,
+    clock,
+    random,
+    log,
+    everyMs,
+    fault: (point) => ports.fault(point),
+    cancel: (to, reason, id) => kernel.cancel(to, reason, id),
+    madeDue: () => kernel.operations.madeDue(),
+  })
 }
 
 async function startKernel(

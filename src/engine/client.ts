@@ -22,6 +22,7 @@ import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
 import { operatingCalls, type Spaced } from './operate.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
+import { scheduleCalls } from './schedules.js'
 import { type Prepared, prepareStart, startPrepared } from './start.js'
 import type { Client } from './types.js'
 
@@ -70,6 +71,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       }),
     ...mailCalls(core, spaceOf),
     ...operatingCalls(core, own, spaceOf),
+    schedules: scheduleCalls(core, { own, confined }, spaceOf),
     get: async (id: unknown) => {
       beforeRead(core)
       const to = addressOf(own, id)

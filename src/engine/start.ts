@@ -140,7 +140,7 @@ function readTimeout(timeout: unknown, made: Made | null, where: string): number
   return ms
 }
 
-function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
+export function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
   if (tags === undefined) return NO_TAGS
   const isDict = typeof tags === 'object' && tags !== null && !Array.isArray(tags)
   if (!isDict || Object.values(tags).some((value) => typeof value !== 'string')) {

@@ -36,6 +36,10 @@ export class Operations implements OperatingKernel {
     this.signal = signal
   }
 
+  madeDue(): void {
+    this.host.madeDue()
+  }
+
   async start(request: StartRequest, message: FirstMessage | null, client: Client | null) {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)

@@ -26,6 +26,8 @@ export const CODES = {
   VALUE_UNSTORABLE: { retryable: false },
   VALUE_TOO_LARGE: { retryable: false },
   DURATION_INVALID: { retryable: false },
+  SCHEDULE_INVALID: { retryable: false },
+  SCHEDULE_NOT_FOUND: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
   SNAPSHOT_INVALID: { retryable: false },
@@ -72,6 +74,7 @@ interface Details {
   NOT_AVAILABLE: { readonly available: readonly string[] }
   TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }
   ID_TAKEN: { readonly workflow: string }
+  SCHEDULE_INVALID: { readonly problems: readonly string[] }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details
   ? Details[C]
