@@ -9,6 +9,7 @@ import type { Core } from './engine/core.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import { transact } from './engine/transaction.js'
+import { storeTriggers } from './engine/triggers.js'
 import type { Engine, EngineOptions } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
@@ -47,10 +48,6 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
-  const schedules = startSchedules(settings, opened, started, {
-    log,
-    everyMs: instead.kernel?.pollMs ?? POLL_MS,
-  })
   let closed = false
   const inMemory = programsOf(settings, log, true)
   const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
@@ -65,16 +62,32 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     sentTo: new Map(),
     isClosed: () => closed,
   }
+  let schedules: Schedules | null = null
   const close = async (): Promise<void> => {
     closed = true
     await Promise.all([retention?.close(), schedules?.close()])
     // The kernel closes the hints and the store too.
     await Promise.all([kernel.close(), stateless.close()])
   }
+  if (settings.worker) await orElse(close, () => storeTriggers(core))
+  schedules = startSchedules(settings, opened, started, {
+    log,
+    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+  })
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)
   const own = { transaction, close, [Symbol.asyncDispose]: close }
   return Object.assign(client, own) as unknown as Engine
+}
+
+/** What has been opened is closed again. */
+async function orElse(close: () => Promise<void>, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    await close()
+    throw error
+  }
 }
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>

@@ -34,6 +34,7 @@ export type {
   Schema,
   Step,
   StepOptions,
+  Trigger,
   Tx,
   Types,
   Wf,

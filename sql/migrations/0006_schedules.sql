@@ -1,9 +1,11 @@
 -- breaking: no
--- Schedules: runs that start at certain times.
+-- What starts runs by itself: schedules, and subscriptions to events.
 --
 -- H1. A slot is acted upon once: fire_v1 moves the row from its next slot to a later one in the transaction that inserts the
 --     run, and whoever comes second finds another next slot. last_slot only moves forward, so that neither a crash nor the
 --     deletion of old runs brings a slot back.
+-- H2. A run that an event starts is inserted by the transaction that inserts the event, whoever emits it and by whichever way:
+--     the event is not lost if nobody is there, and its second emission inserts neither.
 
 -- `spec`, `plan`: JSON that only processes read; the same times are the same text. `of`: the definition whose trigger it is.
 create table @schema@.schedules (
@@ -66,3 +68,62 @@ begin
     where c.workspace = s.workspace and c.id = s.id;
   return answer;
 end $f$;
+
+-- `match`: keys that must be among those of the event.
+create table @schema@.subscriptions (
+  def text collate "C" not null,
+  no int not null,
+  event text collate "C" not null,
+  timeout_ms float8,
+  match text[] not null,
+  primary key (def, no)
+);
+create index subscriptions_event on @schema@.subscriptions (event);
+
+-- What each of these definitions subscribes to, in the place of what it did. Nothing is written if that is the same.
+create function @schema@.subscribe_v1(defs text, rows_json text) returns void
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+declare
+  wanted constant json := rows_json::json;
+begin
+  delete from subscriptions s where s.def = any (texts_v1(defs)) and not exists (
+    select 1 from json_array_elements(wanted) w (one) where w.one ->> 0 = s.def and (w.one ->> 1)::int = s.no);
+  insert into subscriptions as s (def, no, event, match, timeout_ms)
+    select w.one ->> 0, (w.one ->> 1)::int, w.one ->> 2, array(select json_array_elements_text(w.one -> 3)), (w.one ->> 4)::float8
+      from json_array_elements(wanted) w (one)
+      order by 1, 2
+    on conflict (def, no) do update set event = excluded.event, match = excluded.match, timeout_ms = excluded.timeout_ms
+      where (s.event, s.match, s.timeout_ms) is distinct from (excluded.event, excluded.match, excluded.timeout_ms);
+end $f$;
+
+-- The uid is made here, and begins with the time as all of them do (retention). The id: 'event:<event>:<definition>', or a number made
+-- of both where that is none that a run may have.
+create function @schema@.start_subscribed_v1() returns trigger
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+declare
+  s record;
+  run text;
+  ms text;
+  chance text;
+begin
+  for s in
+    select distinct on (c.def) c.def, c.timeout_ms from subscriptions c
+      where c.event = new.name and c.match <@ new.keys order by c.def, c.no
+  loop
+    run := 'event:' || new.id || ':' || s.def;
+    if run !~ '^[A-Za-z0-9_.:@+=-]{1,128}$' then
+      run := 'event:' || md5(new.id || ' ' || s.def);
+    end if;
+    ms := lpad(to_hex(ms_v1(clock_v1())::bigint), 12, '0');
+    chance := gen_random_uuid()::text;
+    perform start_v1((left(ms, 8) || '-' || right(ms, 4) || '-7' || substr(chance, 16, 3) || '-' || substr(chance, 20))::uuid,
+      5, 0, s.timeout_ms, new.workspace, run, s.def, null, json_build_object('event', new.name)::text, '{"bornWith":1}',
+      new.payload, null, null, null, true);
+  end loop;
+  return null;
+end $f$;
+create trigger events_start after insert on @schema@.events for each row execute function @schema@.start_subscribed_v1();

@@ -14,12 +14,12 @@ insert into @schema@.schedules as s (workspace, id, def, spec, plan, overlap, in
       is distinct from (excluded.def, excluded.plan, excluded.overlap, excluded.input, excluded.of_def, excluded.spec);
 
 -- name: schedules
--- $1 workspace or null, $2 of which definition or null, $3 and $4 behind which workspace and id, $5 how many; $6 only that id, or null.
+-- $1 workspace or null, $2 of which definitions (packed) or null, $3 and $4 behind which workspace and id, $5 how many; $6 only that id, or null.
 select s.workspace, s.id, s.def, s.spec, s.plan, s.overlap, s.input, s.of_def, s.revision, s.is_paused, s.last_run,
     @schema@.ms_v1(s.next_slot) as next_slot, @schema@.ms_v1(s.next_at) as next_at, @schema@.ms_v1(s.last_slot) as last_slot,
     @schema@.ms_v1(s.created_at) as created_at, @schema@.ms_v1(s.updated_at) as updated_at
   from @schema@.schedules s
-  where ($1::text is null or s.workspace = $1::text) and ($2::text is null or s.of_def = $2::text)
+  where ($1::text is null or s.workspace = $1::text) and ($2::text is null or s.of_def = any (@schema@.texts_v1($2::text)))
     and (s.workspace, s.id) > ($3::text, $4::text) and ($6::text is null or s.id = $6::text)
   order by s.workspace, s.id limit $5::int;
 
@@ -57,3 +57,7 @@ select @schema@.ms_v1(n.now_at) as now_ms, @schema@.ms_v1((
 -- $8 uid, $9 id, $10 tags, $11 timeout in ms and $12 meta of entry 1 of the run. Keeps H1.
 select @schema@.fire_v1($1::text, $2::text, $3::int, $4::float8, $5::float8, $6::float8, $7::float8, $8::uuid, $9::text, $10::text,
   $11::float8, $12::text) as kind;
+
+-- name: subscribe
+-- $1 definitions (packed), $2 what they subscribe to (JSON): [definition, number, event, match, timeout in ms].
+select @schema@.subscribe_v1($1::text, $2::text) is null as done;

@@ -5,10 +5,10 @@ import { instantMs } from '../authoring/function/context.js'
 import type { NewSchedule, Schedule } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
-import type { RunId } from '../model/ids.js'
+import { CRON_RUN, type RunId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
 import { nextSlot, type Spec, slotAt, slotRunId } from '../model/schedule.js'
-import { beforeRead, beforeWrite, type Core, found, runIdOf } from './core.js'
+import { beforeRead, beforeWrite, type Core, found, newRunId } from './core.js'
 import { scheduleIdInvalid, scheduleNotFound } from './errors.js'
 import { makeHandle } from './handle.js'
 import type { Spaced } from './operate.js'
@@ -65,8 +65,8 @@ export function scheduleCalls(
       beforeWrite(core, 'schedules.runNow')
       const given = optionsObject(options, 'engine.schedules.runNow', ['id'])
       const schedule = await one(id)
-      const now = `cron:${schedule.id}:now:${randomUUID()}` as RunId
-      return startNow(core, schedule, given.id === undefined ? now : runIdOf(given.id))
+      const now = `${CRON_RUN}${schedule.id}:now:${randomUUID()}` as RunId
+      return startNow(core, schedule, given.id === undefined ? now : newRunId(given.id))
     },
     backfill: async (id: unknown, span: unknown) => {
       beforeWrite(core, 'schedules.backfill')
@@ -215,7 +215,6 @@ function list(core: Core, confined: string | null, options: unknown): Paged<Sche
     const [workspace = '', id = ''] = cursor?.split(' ') ?? []
     const rows = await core.kernel.schedules.schedules({
       workspace: confined,
-      of: null,
       after: cursor === null ? null : { workspace, id },
       limit: limit + 1,
     })

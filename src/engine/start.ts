@@ -10,7 +10,7 @@ import { checkOptions, optionInvalid } from '../model/errors.js'
 import type { RunId } from '../model/ids.js'
 import type { Stored } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
-import { type Core, type Found, messageIdOf, runIdOf, signalNameOf, workspaceOf } from './core.js'
+import { type Core, type Found, messageIdOf, newRunId, signalNameOf, workspaceOf } from './core.js'
 import { storedPayload } from './messages.js'
 import { optionsObject } from './paged.js'
 
@@ -45,7 +45,7 @@ function readStart(start: StartCall): Omit<StartRequest, 'input'> {
     refuseOptionsAsInput(target.made, start.input, { where, before, options: OPTIONS })
   }
   return {
-    id: options.id === undefined ? null : runIdOf(options.id),
+    id: options.id === undefined ? null : newRunId(options.id),
     workspace: options.workspace === undefined ? workspace : workspaceOf(options.workspace),
     definition: target.name,
     version: target.made?.version ?? null,

@@ -8,6 +8,8 @@ export function schedulingFor(store: ScheduleStore): ScheduleStore {
     putSchedule: (...args) => named(store.putSchedule(...args)),
     schedules: (...args) => named(store.schedules(...args)),
     schedule: (...args) => named(store.schedule(...args)),
+    schedulesOf: (...args) => named(store.schedulesOf(...args)),
+    subscribe: (...args) => named(store.subscribe(...args)),
     pauseSchedule: (...args) => named(store.pauseSchedule(...args)),
     dropSchedule: (...args) => named(store.dropSchedule(...args)),
     dueSchedules: (...args) => named(store.dueSchedules(...args)),

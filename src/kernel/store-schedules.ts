@@ -13,9 +13,16 @@ export interface ScheduleStore {
    * saying it again loses none.
    */
   putSchedule(schedule: NewSchedule): Promise<Schedule>
-  /** In the order of their ids; `after`: behind that one. `of`: those that a definition has brought; null: all. */
+  /** In the order of their ids; `after`: behind that one. */
   schedules(page: SchedulePage): Promise<readonly Schedule[]>
   schedule(workspace: string, id: string): Promise<Schedule | null>
+  /** Those that the triggers of these definitions have brought. */
+  schedulesOf(definitions: readonly string[]): Promise<readonly Schedule[]>
+  /**
+   * The events that start a run of each of these definitions, in the place of those before. A run of it starts in the same
+   * transaction as the event, in the workspace of that, with the payload as its input; one for each event.
+   */
+  subscribe(subscriptions: readonly Subscriptions[]): Promise<void>
   /** false: it has changed since (`revision`), or is gone. Paused, it has no moment. */
   pauseSchedule(schedule: Schedule, isPaused: boolean, next: NextSlot | null): Promise<boolean>
   /** false: there is none. */
@@ -34,6 +41,16 @@ export interface ScheduleStore {
    * is written. `skipped`: its last run goes on, and it says `skip`. `known`: the slot was acted upon before.
    */
   fire(fire: Fire): Promise<'fired' | 'skipped' | 'known' | 'moved' | 'lost'>
+}
+
+export interface Subscriptions {
+  readonly definition: string
+  readonly to: readonly {
+    readonly event: string
+    /** Keys that must be among those of the event. */
+    readonly match: readonly string[]
+    readonly timeoutMs: number | null
+  }[]
 }
 
 export interface NewSchedule {
@@ -76,7 +93,6 @@ export interface DueSchedule extends Schedule {
 
 export interface SchedulePage {
   readonly workspace: string | null
-  readonly of: string | null
   readonly after: { readonly workspace: string; readonly id: string } | null
   readonly limit: number
 }

@@ -4,7 +4,7 @@
 import { Cron } from 'croner'
 import { PerdureError } from './error.js'
 import { shown } from './errors.js'
-import type { RunId } from './ids.js'
+import { CRON_RUN, type RunId } from './ids.js'
 import { SCHEDULE_LATE_MS } from './limits.js'
 import { generatorOf } from './random.js'
 import type { Instant } from './run.js'
@@ -106,7 +106,7 @@ export function firingOf(
 
 /** Of the run of a slot: the same slot is the same run. */
 export function slotRunId(schedule: string, slot: Instant): RunId {
-  return `cron:${schedule}:${new Date(slot).toISOString()}` as RunId
+  return `${CRON_RUN}${schedule}:${new Date(slot).toISOString()}` as RunId
 }
 
 // ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────

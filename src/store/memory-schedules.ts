@@ -35,19 +35,22 @@ export class MemorySchedules extends MemoryEvents implements ScheduleStore {
     return stored
   }
 
-  async schedules({ workspace, of, after, limit }: SchedulePage): Promise<readonly Schedule[]> {
+  async schedules({ workspace, after, limit }: SchedulePage): Promise<readonly Schedule[]> {
     const behind = after ? keyOf(after) : ''
     return [...this.bySchedule.entries()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .filter(([key]) => key > behind)
       .map(([, schedule]) => schedule)
       .filter((one) => workspace === null || one.workspace === workspace)
-      .filter((one) => of === null || one.of === of)
       .slice(0, limit)
   }
 
   async schedule(workspace: string, id: string): Promise<Schedule | null> {
     return this.bySchedule.get(keyOf({ workspace, id })) ?? null
+  }
+
+  async schedulesOf(definitions: readonly string[]): Promise<readonly Schedule[]> {
+    return [...this.bySchedule.values()].filter(({ of }) => of !== null && definitions.includes(of))
   }
 
   async pauseSchedule(of: Schedule, isPaused: boolean, next: NextSlot | null): Promise<boolean> {

@@ -5,9 +5,12 @@ import type { RunId } from '../model/ids.js'
 import type { Overlap, SchedulePlan, Spec } from '../model/schedule.js'
 import type { Row, SqlValue } from './driver.js'
 import type { Sql } from './sql.js'
-import { metaText, numberOf, numberOfOrNull, onlyRow, textOf, textOrNull } from './wire.js'
+import { metaText, numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
 type Query = (text: string, params: readonly SqlValue[]) => Promise<readonly Row[]>
+
+/** Triggers of one engine: they stand in its code. */
+const OF_MAX = 10_000
 
 /** Nobody has told of such a run but the worker that executes it first. */
 const META = metaText({ bornWith: 1 })
@@ -26,11 +29,22 @@ export function sqlSchedules(sql: Sql, write: Query): ScheduleStore {
       // Deleted meanwhile: as it was.
       return stored ?? { ...schedule, ...FRESH }
     },
-    async schedules({ workspace, of, after, limit }) {
+    async schedules({ workspace, after, limit }) {
       const behind = [after?.workspace ?? '', after?.id ?? '']
-      return (await write(sql.schedules, [workspace, of, ...behind, limit, null])).map(scheduleOf)
+      return (await write(sql.schedules, [workspace, null, ...behind, limit, null])).map(scheduleOf)
     },
     schedule: one,
+    async schedulesOf(definitions) {
+      const params = [null, pack(definitions), '', '', OF_MAX, null]
+      return (await write(sql.schedules, params)).map(scheduleOf)
+    },
+    async subscribe(subscriptions) {
+      const rows = subscriptions.flatMap(({ definition, to }) =>
+        to.map(({ event, match, timeoutMs }, no) => [definition, no, event, match, timeoutMs]),
+      )
+      const definitions = pack(subscriptions.map(({ definition }) => definition))
+      await write(sql.subscribe, [definitions, JSON.stringify(rows)])
+    },
     async pauseSchedule({ workspace, id, revision }, isPaused, next) {
       const params = [workspace, id, revision, isPaused, ...nextParams(next)]
       return (await write(sql.pauseSchedule, params)).length > 0

@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import type { DueSchedule, Fire, NewSchedule, RunFilter, Store } from '../../src/kernel/store.js'
 import type { RunId } from '../../src/model/ids.js'
-import { commit, ended, newRun, newUid, PLAIN, worker } from './builders.js'
+import { commit, ended, newRun, newUid, ownedRun, PLAIN, RESENT, step, worker } from './builders.js'
 import type { Case } from './store-contract.js'
 
 const HOUR = 3_600_000
@@ -83,14 +83,14 @@ export function scheduleContract(on: Case): void {
     ] as const) {
       await store.putSchedule(schedule({ workspace, id, of: id === '10' ? 'order' : null }))
     }
-    const page = { workspace: null, of: null, after: null, limit: 10 }
+    const page = { workspace: null, after: null, limit: 10 }
     const names = (rows: readonly NewSchedule[]) => rows.map((one) => one.workspace + one.id)
     expect(names(await store.schedules(page))).toEqual(['a10', 'a2', 'b1'])
     expect(names(await store.schedules({ ...page, limit: 1 }))).toEqual(['a10'])
     const after = { workspace: 'a', id: '10' }
     expect(names(await store.schedules({ ...page, after }))).toEqual(['a2', 'b1'])
     expect(names(await store.schedules({ ...page, workspace: 'b' }))).toEqual(['b1'])
-    expect(names(await store.schedules({ ...page, of: 'order' }))).toEqual(['a10'])
+    expect(names(await store.schedulesOf(['order', 'other']))).toEqual(['a10'])
   })
 
   on('it is due at its moment, and the first moment to come is known', async (s) => {
@@ -214,6 +214,68 @@ export function scheduleContract(on: Case): void {
     expect(third).toMatchObject({ isOpen: false })
     expect(Math.abs((third.endedAt ?? 0) - now)).toBeLessThan(1_000)
     expect(await store.fire(fireOf(third))).toBe('fired')
+  })
+
+  on('an event starts a run of each definition that subscribes to it, once', async ({ store }) => {
+    const to = (event: string, ...match: string[]) => ({ event, match, timeoutMs: 60_000 })
+    await store.subscribe([
+      { definition: 'one', to: [to('paid', 'id=a'), to('paid'), to('sent')] },
+      { definition: 'two', to: [to('paid', 'id=a', 'sum=1')] },
+      { definition: 'three', to: [to('paid', 'id=b')] },
+    ])
+    const paid = { id: 'e-1', name: 'paid', keys: ['id=a', 'sum=1'], payload: '{"id":"a"}' }
+    await store.emit('acme', paid, null)
+    await store.emit('acme', paid, null)
+    const runs = async () =>
+      (await store.read.list(EVERY_RUN)).map(({ id, workspace }) => `${workspace} ${id}`).sort()
+    const first = ['acme event:e-1:one', 'acme event:e-1:two']
+    expect(await runs()).toEqual(first)
+    expect(await store.read.get('acme', 'event:e-1:one' as RunId)).toMatchObject({
+      definition: 'one',
+      input: '{"id":"a"}',
+      version: null,
+      tags: { event: 'paid' },
+      status: 'pending',
+    })
+    // An id that no run can have.
+    const odd = { ...paid, id: 'an id with spaces' }
+    await store.emit('default', odd, null)
+    await store.emit('default', odd, null)
+    const found = (await runs()).filter((one) => one.startsWith('default'))
+    expect(found).toHaveLength(2)
+    for (const one of found) expect(one).toMatch(/^default event:[0-9a-f]{32}$/)
+    await store.subscribe([
+      { definition: 'one', to: [] },
+      { definition: 'two', to: [to('sent')] },
+    ])
+    await store.emit('acme', { ...paid, id: 'e-2' }, null)
+    await store.emit('acme', { ...paid, id: 'e-3', name: 'sent' }, null)
+    expect((await runs()).filter((one) => one.includes(':e-'))).toEqual([
+      ...first,
+      'acme event:e-3:two',
+    ])
+  })
+
+  on('an event of a turn or a transaction starts runs with that, or not at all', async (s) => {
+    const { store } = s
+    const by = worker()
+    await store.subscribe([
+      { definition: 'one', to: [{ event: 'paid', match: [], timeoutMs: null }] },
+    ])
+    const paid = { id: 'e-1', name: 'paid', keys: [], payload: '1' }
+    for (const how of ['rollback', 'commit'] as const) {
+      const transaction = await store.begin(5_000)
+      await store.emit('default', paid, { client: transaction, isOurs: true })
+      await transaction[how]()
+      expect(await store.read.list(EVERY_RUN)).toHaveLength(how === 'commit' ? 1 : 0)
+    }
+    const run = await ownedRun(store, by)
+    const fence = { uid: run.uid, owner: by.id, epoch: 1, seq: 1 }
+    await commit(store, by, step({ ...fence, epoch: 9 }, { events: [{ ...paid, id: 'e-2' }] }))
+    await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], PLAIN)
+    await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], RESENT)
+    const ids = (await store.read.list(EVERY_RUN)).map(({ id }) => id)
+    expect(ids.filter((id) => id.startsWith('event:'))).toEqual(['event:e-1:one', 'event:e-3:one'])
   })
 
   on('the id of a run that is there already is left to it', async ({ store }) => {

@@ -134,6 +134,14 @@ export class FaultyStore implements Store {
     return this.call('schedule', () => this.world.memory.schedule(...args))
   }
 
+  schedulesOf(...args: Parameters<Store['schedulesOf']>) {
+    return this.call('schedulesOf', () => this.world.memory.schedulesOf(...args))
+  }
+
+  subscribe(...args: Parameters<Store['subscribe']>) {
+    return this.call('subscribe', () => this.world.memory.subscribe(...args))
+  }
+
   pauseSchedule(...args: Parameters<Store['pauseSchedule']>) {
     return this.call('pauseSchedule', () => this.world.memory.pauseSchedule(...args))
   }
