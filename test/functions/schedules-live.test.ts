@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Engine, task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
+import { instead } from '../support/instead.js'
 import { all, eventually, fresh, gate, refusalOf, worldOn } from '../support/world.js'
 
 const HOUR = 3_600_000
@@ -87,6 +88,43 @@ describeOn(['pglite', 'postgres18'], 'schedules on a real database', (database) 
       expect(await runsOf(next, id.skip)).toEqual([])
       await toHour(from + 5 * HOUR)
       await eventually(() => runsOf(next, id.skip)).toEqual(slots(id.skip, ...hours(from, 5)))
+    })
+
+    test('[D37] a process that dies before a run is stored, or behind it, leaves neither none nor two', async () => {
+      for (const when of ['before', 'behind'] as const) {
+        await middle()
+        const once = quick()
+        const id = fresh(when)
+        let deaths = 0
+        const dying = await world.open([once], {
+          store: (opened) => ({
+            ...opened,
+            store: instead(opened.store, {
+              fire: async (fire) => {
+                if (fire.of.id !== id) return opened.store.fire(fire)
+                if (when === 'behind') await opened.store.fire(fire)
+                deaths += 1
+                // Nothing more is heard of it.
+                throw new Error('dead')
+              },
+              claim: () => Promise.reject(new Error('dead')),
+            }),
+          }),
+        })
+        const from = await lastHour()
+        await dying.schedules.set({ id, workflow: once, every: '1h' })
+        await world.advance(HOUR)
+        await eventually(() => deaths).toBeGreaterThan(0)
+        const stored = when === 'behind' ? 1 : 0
+        expect(await runsOf(dying, id)).toHaveLength(stored)
+        await dying.close()
+        const next = await world.open([once])
+        const [first = ''] = slots(id, ...hours(from, 1))
+        await eventually(() => next.get(first)).toMatchObject({ status: 'completed' })
+        await world.advance(HOUR)
+        await eventually(() => runsOf(next, id)).toEqual(slots(id, ...hours(from, 1, 2)))
+        await next.close()
+      }
     })
 
     test('one instant is one run; a cron in a time zone knows its next times', async () => {
