@@ -65,9 +65,10 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   let schedules: Schedules | null = null
   const close = async (): Promise<void> => {
     closed = true
-    await Promise.all([retention?.close(), schedules?.close()])
-    // The kernel closes the hints and the store too.
-    await Promise.all([kernel.close(), stateless.close()])
+    // The kernel knows at once that it leaves: what its steps ask of a closed engine is no failure of theirs. It closes the
+    // hints and the store too; what a duty then asks of that is refused, and left to others.
+    const duties = [retention?.close(), schedules?.close()]
+    await Promise.all([kernel.close(), stateless.close(), ...duties])
   }
   if (settings.worker) await orElse(close, () => storeTriggers(core))
   schedules = startSchedules(settings, opened, started, {

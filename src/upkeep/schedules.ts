@@ -74,6 +74,7 @@ export class Schedules {
     try {
       return await this.settle(one, now)
     } catch (error) {
+      if (this.isClosed) return false
       this.deps.log.error(`schedule "${one.id}" could not start its run; it tries again`, { error })
       return false
     }
