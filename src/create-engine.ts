@@ -14,6 +14,7 @@ import type { Engine, EngineOptions } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
+import { schedulingFor } from './kernel/scheduling.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
@@ -44,10 +45,16 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
+  if (settings.worker)
+    await orClose(opened, () => storeTriggers(schedulingFor(opened.store), settings))
   const started = await startKernel(opened, usual(settings, programs), log, instead)
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
+  const schedules = startSchedules(settings, opened, started, {
+    log,
+    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+  })
   let closed = false
   const inMemory = programsOf(settings, log, true)
   const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
@@ -62,7 +69,6 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     sentTo: new Map(),
     isClosed: () => closed,
   }
-  let schedules: Schedules | null = null
   const close = async (): Promise<void> => {
     closed = true
     // The kernel knows at once that it leaves: what its steps ask of a closed engine is no failure of theirs. It closes the
@@ -70,11 +76,6 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     const duties = [retention?.close(), schedules?.close()]
     await Promise.all([kernel.close(), stateless.close(), ...duties])
   }
-  if (settings.worker) await orElse(close, () => storeTriggers(core))
-  schedules = startSchedules(settings, opened, started, {
-    log,
-    everyMs: instead.kernel?.pollMs ?? POLL_MS,
-  })
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)
   const own = { transaction, close, [Symbol.asyncDispose]: close }
@@ -82,11 +83,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 }
 
 /** What has been opened is closed again. */
-async function orElse(close: () => Promise<void>, work: () => Promise<void>): Promise<void> {
+async function orClose<T>({ hints, store }: Opened, work: () => Promise<T>): Promise<T> {
   try {
-    await work()
+    return await work()
   } catch (error) {
-    await close()
+    await hints.close()
+    await store.close()
     throw error
   }
 }
@@ -162,17 +164,13 @@ async function startKernel(
   instead: Instead,
 ): Promise<Started> {
   const { store, hints } = opened
-  try {
+  return orClose(opened, async () => {
     if (instead.createKernel) {
       return { kernel: await instead.createKernel({ ...options, store }), ports: null }
     }
     const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
     return { kernel: await createKernel({ ...options, ...instead.kernel, ports, store }), ports }
-  } catch (error) {
-    await opened.hints.close()
-    await opened.store.close()
-    throw error
-  }
+  })
 }
 
 async function openMemoryKernel(

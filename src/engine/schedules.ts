@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { instantMs } from '../authoring/function/context.js'
-import type { NewSchedule, Schedule } from '../kernel/store.js'
+import type { NewSchedule, Schedule, ScheduleStore } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
 import { CRON_RUN, type RunId } from '../model/ids.js'
@@ -51,7 +51,8 @@ export function scheduleCalls(
       const { spec, overlap } = read
       const parts = { workspace, id, definition: target.name, spec, plan, overlap, input }
       const known = await kernel.schedules.schedule(workspace, id)
-      return infoOf(await putSchedule(core, { ...parts, of: null }, known))
+      const at = { schedules: kernel.schedules, now: kernel.now() }
+      return infoOf(await putSchedule(at, { ...parts, of: null }, known))
     },
     get: async (id: unknown) => {
       beforeRead(core)
@@ -99,15 +100,15 @@ function idOf(id: unknown, shape: RegExp): string {
 
 /** Its times go on where they were, if they are the same. */
 export function putSchedule(
-  { kernel }: Pick<Core, 'kernel'>,
+  { schedules, now }: { readonly schedules: ScheduleStore; readonly now: Instant },
   schedule: Omit<NewSchedule, 'next'>,
   known: Schedule | null,
 ): Promise<Schedule> {
   const { spec, id } = schedule
-  const slot = nextSlot(spec, Math.max(kernel.now(), known?.lastSlot ?? 0))
+  const slot = nextSlot(spec, Math.max(now, known?.lastSlot ?? 0))
   const isSame = JSON.stringify(known?.spec) === JSON.stringify(spec)
   if (slot === null && !isSame) throw isOver(id)
-  return kernel.schedules.putSchedule({ ...schedule, next: momentOf(spec, id, slot) })
+  return schedules.putSchedule({ ...schedule, next: momentOf(spec, id, slot) })
 }
 
 function momentOf(spec: Spec, id: string, slot: Instant | null) {

@@ -123,7 +123,11 @@ export function startPrepared(
 }
 
 /** At once where no schema has a say. */
-export function storedInput(core: Core, target: Found, input: unknown): Stored | Promise<Stored> {
+export function storedInput(
+  core: Pick<Core, 'valueBytesMax'>,
+  target: Found,
+  input: unknown,
+): Stored | Promise<Stored> {
   const stored = (value: unknown): Stored =>
     encode(value, `the input of "${target.name}"`, core.valueBytesMax)
   const schema = target.made?.input ?? null

@@ -2,18 +2,24 @@
 // last has in its code is what counts.
 
 import type { Made } from '../authoring/definition.js'
-import type { Schedule } from '../kernel/store.js'
+import type { Schedule, ScheduleStore } from '../kernel/store.js'
 import { generatorOf } from '../model/random.js'
+import type { Instant } from '../model/run.js'
 import { type Core, DEFAULT_WORKSPACE } from './core.js'
 import { putSchedule } from './schedules.js'
 import { storedInput } from './start.js'
 
 const ID_MAX = 80
 
-export async function storeTriggers(core: Core): Promise<void> {
-  const { schedules } = core.kernel
-  const all = [...core.definitions.values()]
+/** Before its kernel begins: what that does must not depend on how long this takes. */
+export async function storeTriggers(
+  schedules: ScheduleStore,
+  { definitions, valueBytesMax }: Pick<Core, 'definitions' | 'valueBytesMax'>,
+): Promise<void> {
+  const all = [...definitions.values()]
   if (all.length === 0) return
+  const { now } = await schedules.dueSchedules(1)
+  const core = { schedules, now, valueBytesMax }
   const known = await schedules.schedulesOf(all.map(({ name }) => name))
   const kept = new Set<string>()
   for (const made of all) {
@@ -33,8 +39,18 @@ export async function storeTriggers(core: Core): Promise<void> {
   )
 }
 
+interface Storing {
+  readonly schedules: ScheduleStore
+  readonly now: Instant
+  readonly valueBytesMax: number
+}
+
 /** Gives the ids of its schedules. */
-async function storeCrons(core: Core, made: Made, known: readonly Schedule[]): Promise<string[]> {
+async function storeCrons(
+  core: Storing,
+  made: Made,
+  known: readonly Schedule[],
+): Promise<string[]> {
   const ids: string[] = []
   for (const [i, trigger] of made.triggers.entries()) {
     if (trigger.type !== 'cron') continue
