@@ -11,15 +11,18 @@ import type { EngineOptions } from './engine/engine-options.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import { transact } from './engine/transaction.js'
+import { storeTriggers } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
+import { schedulingFor } from './kernel/scheduling.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
 import { Retention } from './upkeep/retention.js'
+import { Schedules } from './upkeep/schedules.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<
@@ -44,10 +47,16 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
+  if (settings.worker)
+    await orClose(opened, () => storeTriggers(schedulingFor(opened.store), settings))
   const started = await startKernel(opened, usual(settings, programs), log, instead)
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
+  const schedules = startSchedules(settings, opened, started, {
+    log,
+    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+  })
   let closed = false
   const inMemory = programsOf(settings, log, true)
   const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
@@ -64,14 +73,26 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   }
   const close = async (): Promise<void> => {
     closed = true
-    await retention?.close()
-    // The kernel closes the hints and the store too.
-    await Promise.all([kernel.close(), stateless.close()])
+    // The kernel knows at once that it leaves: what its steps ask of a closed engine is no failure of theirs. It closes the
+    // hints and the store too; what a duty then asks of that is refused, and left to others.
+    const duties = [retention?.close(), schedules?.close()]
+    await Promise.all([kernel.close(), stateless.close(), ...duties])
   }
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)
   const own = { transaction, close, [Symbol.asyncDispose]: close }
   return Object.assign(client, own) as unknown as Engine
+}
+
+/** What has been opened is closed again. */
+async function orClose<T>({ hints, store }: Opened, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await hints.close()
+    await store.close()
+    throw error
+  }
 }
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
@@ -118,6 +139,27 @@ function startRetention(
   return new Retention({ store, clock: ports.clock, log, keepMs, everyMs })
 }
 
+/** Who executes runs also starts those whose time has come. */
+function startSchedules(
+  { worker }: Settings,
+  { store }: Opened,
+  { kernel, ports }: Started,
+  { log, everyMs }: { readonly log: Log; readonly everyMs: number },
+): Schedules | null {
+  if (!worker || ports === null) return null
+  const { clock, random } = ports
+  return new Schedules({
+    store,
+    clock,
+    random,
+    log,
+    everyMs,
+    fault: (point) => ports.fault(point),
+    cancel: (to, reason, id) => kernel.cancel(to, reason, id),
+    madeDue: () => kernel.operations.madeDue(),
+  })
+}
+
 async function startKernel(
   opened: Opened,
   options: Usual,
@@ -125,17 +167,13 @@ async function startKernel(
   instead: Instead,
 ): Promise<Started> {
   const { store, hints } = opened
-  try {
+  return orClose(opened, async () => {
     if (instead.createKernel) {
       return { kernel: await instead.createKernel({ ...options, store }), ports: null }
     }
     const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
     return { kernel: await createKernel({ ...options, ...instead.kernel, ports, store }), ports }
-  } catch (error) {
-    await opened.hints.close()
-    await opened.store.close()
-    throw error
-  }
+  })
 }
 
 async function openMemoryKernel(

@@ -11,6 +11,7 @@ import type { GraphJson } from './graph/types.js'
 import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
+import { type MadeTrigger, readTriggers } from './triggers.js'
 import type { Definition, PgClient, Schema, Step, Wf, With } from './types.js'
 
 /** Shared by all copies of the package. */
@@ -25,6 +26,7 @@ export interface Facts {
   readonly state: Schema | null
   /** Of a run of it: from start to end. For a task: of one attempt. */
   readonly timeoutMs: number | null
+  readonly triggers: readonly MadeTrigger[]
 }
 
 export type Made =
@@ -167,6 +169,7 @@ export function readFacts(
     signals: signals as Facts['signals'],
     state: state ?? null,
     timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
+    triggers: readTriggers(given.triggers, where),
   }
 }
 

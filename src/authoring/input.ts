@@ -1,6 +1,7 @@
-// The input of a run that a parent has started.
+// The input of a run that a parent or an event has started.
 
 import { decode } from '../model/codec.js'
+import { EVENT_RUN } from '../model/ids.js'
 import type { Turn } from '../model/program.js'
 import { NO_RETRY } from '../model/retry.js'
 import type { Facts, Surroundings } from './definition.js'
@@ -8,7 +9,7 @@ import { decoded, executed } from './recorded.js'
 import { checksSomething, parse } from './schema.js'
 
 /**
- * engine.start has checked what it stored. What a parent hands over is checked by a step of the child, so that
+ * engine.start has checked what it stored. What a parent or an event hands over is checked by a step of the run, so that
  * it is checked once, may be checked asynchronously, and also if the parent does not have this code.
  */
 export function checkedInput(
@@ -18,7 +19,7 @@ export function checkedInput(
 ): unknown {
   const { input: schema } = made
   const given = decode(turn.run.input)
-  if (schema === null || turn.run.parentUid === null || !checksSomething(schema)) return given
+  if (schema === null || isChecked(turn.run) || !checksSomething(schema)) return given
   const what = `The input of ${made.kind} "${made.name}"`
   const check = () => parse(schema, given, 'INPUT_INVALID', what)
   const { valueBytesMax } = around
@@ -32,4 +33,9 @@ export function checkedInput(
     }),
     around,
   )
+}
+
+/** Only events start runs under such an id. */
+export function isChecked({ parentUid, id }: Turn['run']): boolean {
+  return parentUid === null && !id.startsWith(EVENT_RUN)
 }

@@ -158,7 +158,25 @@ export type RetryOptions =
 
 // ── functions ───────────────────────────────────────────────────────────────────────────────────────────────
 
-export type DefinitionOptions = Opt<{ version: string; description: string; timeout: Duration }>
+export type DefinitionOptions = Opt<{
+  version: string
+  description: string
+  timeout: Duration
+  triggers: readonly Trigger[]
+}>
+
+/** What starts runs by itself. (The verb `trigger` is another thing: a call to a run.) */
+export type Trigger =
+  | { type: 'manual' }
+  /** A run for each event of that name whose fields have these values; its payload is the input. */
+  | { type: 'event'; event: EventName; match?: Dict | undefined }
+  | {
+      type: 'cron'
+      cron: string
+      timezone?: string | undefined
+      missed?: 'skip' | 'once' | undefined
+      input?: unknown
+    }
 
 export type FnTypes<I, R, O, S, St = unknown> = {
   state: St

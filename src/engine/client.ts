@@ -23,6 +23,7 @@ import { startMany } from './many.js'
 import { nodesOf } from './nodes.js'
 import { operatingCalls, type Spaced } from './operate.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
+import { scheduleCalls } from './schedules.js'
 import { type Prepared, prepareStart, startPrepared } from './start.js'
 import type { Client } from './types.js'
 
@@ -71,6 +72,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       }),
     ...mailCalls(core, spaceOf),
     ...operatingCalls(core, own, spaceOf),
+    schedules: scheduleCalls(core, { own, confined }, spaceOf),
     get: async (id: unknown) => {
       beforeRead(core)
       const to = addressOf(own, id)

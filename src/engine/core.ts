@@ -15,7 +15,9 @@ import {
   shown,
 } from '../model/errors.js'
 import {
+  CRON_RUN,
   DEFINITION_NAME,
+  EVENT_RUN,
   isStepName,
   type MessageId,
   RUN_ID,
@@ -84,6 +86,15 @@ export function addressOf(workspace: string, id: unknown): Address {
 export function runIdOf(id: unknown): RunId {
   if (typeof id !== 'string' || !RUN_ID.test(id)) throw idInvalid(id)
   return id as RunId
+}
+
+/** Of a run that is to be started: those of triggers are made by the engine alone. */
+export function newRunId(id: unknown): RunId {
+  const checked = runIdOf(id)
+  if (!checked.startsWith(EVENT_RUN) && !checked.startsWith(CRON_RUN)) return checked
+  throw new PerdureError('ID_INVALID', `${shown(id)} cannot be the id of a run that you start.`, {
+    hint: 'cron: and event: begin the ids of runs that start by themselves; use another beginning',
+  })
 }
 
 export function workspaceOf(name: unknown): string {

@@ -38,6 +38,16 @@ export const schemaNameInvalid = (value: unknown): PerdureError =>
     hint: 'use a small letter or _, then up to 47 of small letters, digits and _',
   })
 
+export const scheduleNotFound = (id: string): PerdureError =>
+  new PerdureError('SCHEDULE_NOT_FOUND', `There is no schedule "${id}".`, {
+    hint: 'engine.schedules.list() says which there are in this workspace',
+  })
+
+export const scheduleIdInvalid = (id: unknown): PerdureError =>
+  new PerdureError('ID_INVALID', `${shown(id)} cannot be the id of a schedule.`, {
+    hint: 'use 1 to 80 of letters, digits and _ . @ + = -',
+  })
+
 export const peerMissing = (name: string, needed: string, cause: unknown): PerdureError =>
   new PerdureError(
     'PEER_MISSING',

@@ -10,7 +10,7 @@ import { checkOptions, optionInvalid } from '../model/errors.js'
 import type { RunId } from '../model/ids.js'
 import type { Stored } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
-import { type Core, type Found, messageIdOf, runIdOf, signalNameOf, workspaceOf } from './core.js'
+import { type Core, type Found, messageIdOf, newRunId, signalNameOf, workspaceOf } from './core.js'
 import { storedPayload } from './messages.js'
 import { optionsObject } from './paged.js'
 
@@ -45,7 +45,7 @@ function readStart(start: StartCall): Omit<StartRequest, 'input'> {
     refuseOptionsAsInput(target.made, start.input, { where, before, options: OPTIONS })
   }
   return {
-    id: options.id === undefined ? null : runIdOf(options.id),
+    id: options.id === undefined ? null : newRunId(options.id),
     workspace: options.workspace === undefined ? workspace : workspaceOf(options.workspace),
     definition: target.name,
     version: target.made?.version ?? null,
@@ -123,7 +123,11 @@ export function startPrepared(
 }
 
 /** At once where no schema has a say. */
-export function storedInput(core: Core, target: Found, input: unknown): Stored | Promise<Stored> {
+export function storedInput(
+  core: Pick<Core, 'valueBytesMax'>,
+  target: Found,
+  input: unknown,
+): Stored | Promise<Stored> {
   const stored = (value: unknown): Stored =>
     encode(value, `the input of "${target.name}"`, core.valueBytesMax)
   const schema = target.made?.input ?? null
@@ -140,7 +144,7 @@ function readTimeout(timeout: unknown, made: Made | null, where: string): number
   return ms
 }
 
-function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
+export function readTags(tags: unknown, where: string): Readonly<Record<string, string>> {
   if (tags === undefined) return NO_TAGS
   const isDict = typeof tags === 'object' && tags !== null && !Array.isArray(tags)
   if (!isDict || Object.values(tags).some((value) => typeof value !== 'string')) {

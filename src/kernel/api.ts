@@ -8,7 +8,16 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
 import type { Ports } from './ports.js'
-import type { Called, Client, NewEvent, NewRun, RunReader, Settled, Store } from './store.js'
+import type {
+  Called,
+  Client,
+  NewEvent,
+  NewRun,
+  RunReader,
+  ScheduleStore,
+  Settled,
+  Store,
+} from './store.js'
 
 export type { ForkOrder }
 
@@ -85,6 +94,7 @@ export interface Kernel {
   /** After commit only; at least once somewhere, also across a crash. */
   on(listener: (event: KernelEvent) => unknown): () => void
   readonly read: RunReader
+  readonly schedules: ScheduleStore
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
@@ -104,6 +114,8 @@ export interface FirstMessage {
 
 /** What people and their own transactions do to runs. `within`: a client inside a transaction of the caller. */
 export interface OperatingKernel {
+  /** Runs were made due past the kernel: they are looked for at once. */
+  madeDue(): void
   /**
    * Past the group commit. The first message goes with it in one commit, also to a run that is there already. `within`: it
    * happens when the transaction commits, and never if it does not.

@@ -30,6 +30,7 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
+import { schedulingFor } from './scheduling.js'
 import type {
   Answer,
   Called,
@@ -37,6 +38,7 @@ import type {
   NewRun,
   RunReader,
   RunView,
+  ScheduleStore,
   Settled,
   StartDelta,
   Store,
@@ -57,6 +59,7 @@ export class KernelHost implements Kernel {
   readonly host: WorkerHost
   readonly read: RunReader
   readonly operations: Operations
+  readonly schedules: ScheduleStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -69,6 +72,7 @@ export class KernelHost implements Kernel {
     this.store = options.store
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
+    this.schedules = schedulingFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 

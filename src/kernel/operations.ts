@@ -36,6 +36,10 @@ export class Operations implements OperatingKernel {
     this.signal = signal
   }
 
+  madeDue(): void {
+    this.host.madeDue()
+  }
+
   async start(request: StartRequest, message: FirstMessage | null, client: Client | null) {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
@@ -92,7 +96,10 @@ export class Operations implements OperatingKernel {
   async emit(workspace: string, event: NewEvent, client: Client | null): Promise<void> {
     const within = client && this.within(client)
     await this.refusals(event.id as RunId, this.store.emit(workspace, event, within))
-    if (!client) void this.host.post.fanOut.look()
+    if (client) return
+    void this.host.post.fanOut.look()
+    // It may have started runs.
+    this.host.madeDue()
   }
 
   async pause(to: Address): Promise<void> {

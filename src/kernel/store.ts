@@ -24,8 +24,9 @@ import type {
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
 import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { OperatingStore } from './store-operating.js'
+import type { ScheduleStore } from './store-schedules.js'
 
-export interface Store extends OperatingStore, EventStore {
+export interface Store extends OperatingStore, EventStore, ScheduleStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -324,6 +325,7 @@ export interface StepTransaction {
 export type * from './rows.js'
 export type * from './store-events.js'
 export type * from './store-operating.js'
+export type * from './store-schedules.js'
 export type { MessageId }
 
 /** Nothing is known to be written. Send it again. */

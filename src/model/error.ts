@@ -26,6 +26,8 @@ export const CODES = {
   VALUE_UNSTORABLE: { retryable: false },
   VALUE_TOO_LARGE: { retryable: false },
   DURATION_INVALID: { retryable: false },
+  SCHEDULE_INVALID: { retryable: false },
+  SCHEDULE_NOT_FOUND: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
   SNAPSHOT_INVALID: { retryable: false },
@@ -94,6 +96,7 @@ interface Details {
   ID_TAKEN: { readonly workflow: string }
   EXPRESSION_INVALID: ExpressionPlace
   EXPRESSION_FAILED: ExpressionPlace
+  SCHEDULE_INVALID: { readonly problems: readonly string[] }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details
   ? Details[C]

@@ -14,6 +14,9 @@ export type MessageId = Brand<string, 'MessageId'>
 
 export const DEFINITION_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/
 export const RUN_ID = /^[A-Za-z0-9_.:@+=-]{1,128}$/
+/** Ids of runs that start by themselves begin so: nobody else may take one. */
+export const EVENT_RUN = 'event:'
+export const CRON_RUN = 'cron:'
 export const WORKSPACE_NAME = RUN_ID
 export const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,47}$/
 

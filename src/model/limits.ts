@@ -86,3 +86,8 @@ export const TIMER_MAX_MS = 2 ** 31 - 1
 
 /** An event that everybody has heard is kept so long: until then its id is known, and a wait that was on its way finds it. */
 export const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000
+
+/** A time of a schedule that nobody has acted upon for so long was missed. */
+export const SCHEDULE_LATE_MS = 60_000
+/** Of `missed: 'all'` that says nothing of it. */
+export const CATCH_UP_MS = 24 * 60 * 60 * 1000

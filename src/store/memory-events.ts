@@ -1,14 +1,16 @@
 // Events and waits of the store in memory.
 
+import { createHash } from 'node:crypto'
 import type {
   EventStore,
   EventWait,
   Hearing,
   NewEvent,
+  Subscriptions,
   TurnDelta,
   Within,
 } from '../kernel/store.js'
-import type { Uid } from '../model/ids.js'
+import { EVENT_RUN, RUN_ID, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import { type Instant, isFinal } from '../model/run.js'
 import { MemoryOperating } from './memory-operating.js'
 import type { MemoryRun } from './memory-run.js'
@@ -29,6 +31,11 @@ type Named = Pick<Hearing, 'uid' | 'name' | 'occurrence'>
 export class MemoryEvents extends MemoryOperating implements EventStore {
   readonly events = new Map<string, MemoryEvent>()
   private waits: MemoryWait[] = []
+  private readonly subscribed = new Map<string, Subscriptions>()
+
+  async subscribe(subscriptions: readonly Subscriptions[]): Promise<void> {
+    for (const one of subscriptions) this.subscribed.set(one.definition, one)
+  }
 
   async emit(workspace: string, event: NewEvent, within: Within | null): Promise<void> {
     if (within) this.atCommit(within, () => this.happens(workspace, event))
@@ -89,11 +96,41 @@ export class MemoryEvents extends MemoryOperating implements EventStore {
     for (const event of events) this.happens(row.run.workspace, event)
   }
 
+  private startBy(
+    workspace: string,
+    event: NewEvent,
+    definition: string,
+    timeoutMs: number | null,
+  ): void {
+    const id = runIdOf(event, definition)
+    if (this.find(workspace, id)) return
+    const chance = createHash('sha256').update(`${workspace} ${id}`).digest()
+    const uid = uuidv7(this.now(), chance.subarray(0, 10)) as Uid
+    const rest = { version: null, order: null, priority: 5, delayMs: 0, parent: null }
+    const tags = { event: event.name }
+    const run = { uid, id, workspace, definition, input: event.payload, tags, timeoutMs, ...rest }
+    this.startNow({ run, meta: { bornWith: 1 }, message: null })
+  }
+
   private happens(workspace: string, event: NewEvent): void {
     const key = `${workspace}\u001f${event.id}`
     if (this.events.has(key)) return
     this.events.set(key, { ...event, workspace, at: this.now(), isTold: false })
+    for (const { definition, to } of this.subscribed.values()) {
+      const found = to.find(
+        ({ event: name, match }) =>
+          name === event.name && match.every((one) => event.keys.includes(one)),
+      )
+      if (found) this.startBy(workspace, event, definition, found.timeoutMs)
+    }
   }
+}
+
+/** As start_subscribed_v1 names it. */
+function runIdOf({ id }: NewEvent, definition: string): RunId {
+  const run = `${EVENT_RUN}${id}:${definition}`
+  const hash = () => createHash('md5').update(`${id} ${definition}`).digest('hex')
+  return (RUN_ID.test(run) ? run : `${EVENT_RUN}${hash()}`) as RunId
 }
 
 function hears({ heard, row }: MemoryWait, { workspace, name, keys }: MemoryEvent): boolean {

@@ -182,7 +182,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     return { kind: 'exists', uid: row.uid, definition, same }
   }
 
-  private startNow({ run, meta, message }: LoneStart): void {
+  protected startNow({ run, meta, message }: LoneStart): void {
     const now = this.now()
     const row = this.insert(
       { kind: 'start', run, claim: false },

@@ -19,16 +19,16 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
-import { MemoryEvents } from './memory-events.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release } from './memory-run.js'
+import { MemorySchedules } from './memory-schedules.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryEvents implements Store {
+export class MemoryStore extends MemorySchedules implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []

@@ -9,6 +9,7 @@ import type {
   LoneStart,
   OperatingStore,
   PauseAnswer,
+  ScheduleStore,
   Within,
 } from '../kernel/store.js'
 import { outcomeOfTransactionUnknown, transactionForeign } from '../model/errors.js'
@@ -23,6 +24,7 @@ import {
 } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { sqlEvents } from './events.js'
+import { sqlSchedules } from './schedules.js'
 import type { Sql } from './sql.js'
 import { asDriverError, invalidTransaction, transactionId } from './step-transaction.js'
 import { list, metaText, numberOf, onlyRow, pack, textOf, textOrNull } from './wire.js'
@@ -33,7 +35,10 @@ const FIRST_UID = '00000000-0000-0000-0000-000000000000'
 const PRUNE_LOOK = 1_000
 const PRUNE_MOST = 100
 
-export function sqlOperating(driver: Driver, sql: Sql): OperatingStore & EventStore {
+export function sqlOperating(
+  driver: Driver,
+  sql: Sql,
+): OperatingStore & EventStore & ScheduleStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -42,6 +47,7 @@ export function sqlOperating(driver: Driver, sql: Sql): OperatingStore & EventSt
   }
   return {
     ...sqlEvents(sql, write, through),
+    ...sqlSchedules(sql, write),
     begin: (limitMs) => begin(driver, sql, limitMs),
     async startAlone(start, within) {
       const params = startParams(start, within)

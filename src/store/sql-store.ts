@@ -15,6 +15,7 @@ import type {
   Owned,
   Reply,
   RunReader,
+  ScheduleStore,
   Settled,
   Store,
   Worker,
@@ -79,7 +80,9 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   return Object.assign(store, sqlOperating(driver, sql))
 }
 
-class SqlStore implements Omit<Store, keyof OperatingStore | keyof EventStore> {
+class SqlStore
+  implements Omit<Store, keyof OperatingStore | keyof EventStore | keyof ScheduleStore>
+{
   readonly isSingle: boolean
   readonly read: RunReader
   private readonly driver: Driver

@@ -14,7 +14,8 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import type { Called, RunReader, Settled, Store } from '../kernel/store.js'
+import { schedulingFor } from '../kernel/scheduling.js'
+import type { Called, RunReader, ScheduleStore, Settled, Store } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import { gatedStore, type Watcher } from './gated-store.js'
 import { Life, OVER } from './life.js'
@@ -42,6 +43,7 @@ type Living = { readonly life: Life; readonly kernel: KernelHost }
 
 export class Lives implements Kernel {
   readonly read: RunReader
+  readonly schedules: ScheduleStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -56,6 +58,7 @@ export class Lives implements Kernel {
     this.deps = deps
     this.options = options
     this.read = readingFor(options.store.read)
+    this.schedules = schedulingFor(options.store)
     this.current = this.begin(Promise.resolve())
   }
 
@@ -181,6 +184,7 @@ export class Lives implements Kernel {
 
   /** A transaction of the caller's ends with the life that it was begun in. */
   readonly operations: OperatingKernel = {
+    madeDue: () => void this.ask(async ({ operations }) => operations.madeDue()),
     start: (request, message, within) => {
       const id = request.id ?? this.newId<RunId>()
       const first = message && { ...message, id: message.id ?? this.newId<MessageId>() }

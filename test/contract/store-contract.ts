@@ -15,6 +15,7 @@ import { ownershipContract } from './contract-ownership.js'
 import { plainContract } from './contract-plain.js'
 import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
+import { scheduleContract } from './contract-schedules.js'
 import { startContract } from './contract-starts.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
@@ -64,6 +65,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('a message that is answered later', () => answerContract(on))
     describe('operating', () => operatingContract(on))
     describe('events and calls', () => eventContract(on))
+    describe('schedules', () => scheduleContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))

@@ -15,6 +15,7 @@ import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
+import { readSpec } from '../../src/engine/schedule-options.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
@@ -187,6 +188,9 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   WORKER_CRASHED: () => errors.workerCrashed('o-1', 5),
   LEASE_LOST: () => errors.leaseLost('o-1'),
   MAILBOX_FULL: () => errors.mailboxFull('o-1'),
+  SCHEDULE_INVALID: () =>
+    readSpec({ cron: '0 9 30 2 *', timezone: 'Europe/Berln' }, 'Schedule "daily"'),
+  SCHEDULE_NOT_FOUND: () => engine.scheduleNotFound('daily'),
   OUTCOME_UNKNOWN: () => errors.outcomeUnknown('o-1'),
   OVERLOADED: () => errors.overloaded(),
   INSIDE_TRANSACTION: () => engine.insideTransactionError('start'),

@@ -9,6 +9,8 @@ const PAGES = [
   'functions',
   'signals',
   'events',
+  'schedules',
+  'triggers',
   'documents',
   'retries-and-timeouts',
   'sagas',

@@ -122,6 +122,42 @@ export class FaultyStore implements Store {
     return this.call('load', () => this.world.memory.load(what))
   }
 
+  putSchedule(...args: Parameters<Store['putSchedule']>) {
+    return this.call('putSchedule', () => this.world.memory.putSchedule(...args))
+  }
+
+  schedules(...args: Parameters<Store['schedules']>) {
+    return this.call('schedules', () => this.world.memory.schedules(...args))
+  }
+
+  schedule(...args: Parameters<Store['schedule']>) {
+    return this.call('schedule', () => this.world.memory.schedule(...args))
+  }
+
+  schedulesOf(...args: Parameters<Store['schedulesOf']>) {
+    return this.call('schedulesOf', () => this.world.memory.schedulesOf(...args))
+  }
+
+  subscribe(...args: Parameters<Store['subscribe']>) {
+    return this.call('subscribe', () => this.world.memory.subscribe(...args))
+  }
+
+  pauseSchedule(...args: Parameters<Store['pauseSchedule']>) {
+    return this.call('pauseSchedule', () => this.world.memory.pauseSchedule(...args))
+  }
+
+  dropSchedule(...args: Parameters<Store['dropSchedule']>) {
+    return this.call('dropSchedule', () => this.world.memory.dropSchedule(...args))
+  }
+
+  dueSchedules(...args: Parameters<Store['dueSchedules']>) {
+    return this.call('dueSchedules', () => this.world.memory.dueSchedules(...args))
+  }
+
+  fire(...args: Parameters<Store['fire']>) {
+    return this.call('fire', () => this.world.memory.fire(...args))
+  }
+
   async open(by: Worker, limitMs: number): Promise<StepTransaction> {
     const inner = await this.call('open', () => this.world.memory.open(by, limitMs))
     const transaction: StepTransaction = {

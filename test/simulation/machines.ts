@@ -122,7 +122,7 @@ export function opsProgram(stage: Stage): Program {
 
 const madeFrom = (name: string, described: Machine): MachineMade => ({
   ...{ name, version: '1', description: null, input: null, signals: {}, state: null },
-  ...{ timeoutMs: null, kind: 'machine', machine: described, source: '' },
+  ...{ timeoutMs: null, triggers: [], kind: 'machine', machine: described, source: '' },
 })
 
 export function machineOf(ops: readonly Op[], stage: Stage): Machine {

@@ -27,7 +27,7 @@ const PURE = ['node:async_hooks', 'node:buffer', 'node:util', 'node:util/types']
 
 /** Folders and files of src, and packages. '*' is any package but the drivers; 'node:*' any builtin. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  model: ['devalue', ...PURE],
+  model: ['devalue', 'croner', ...PURE],
   kernel: ['model', ...PURE],
   // CEL's parser and RE2: pure, as everything here.
   authoring: ['model', '@marcbachmann/cel-js', 're2js', ...PURE],

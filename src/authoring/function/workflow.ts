@@ -18,7 +18,7 @@ import type {
 } from '../types.js'
 import { makeWf } from './wf.js'
 
-const OPTIONS = ['version', 'description', 'input', 'signals', 'state', 'timeout']
+const OPTIONS = ['version', 'description', 'input', 'signals', 'state', 'timeout', 'triggers']
 
 export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
   Opt<{

@@ -30,8 +30,8 @@ export function graph(...args: readonly unknown[]): Definition & { readonly json
 function fromJson(given: unknown): Definition & { readonly json: GraphJson } {
   const plan = readGraph(given)
   const json = structuredClone(given) as GraphJson
-  const { id, version, description } = json
-  const facts = readFacts(id, `graph("${id}")`, { version, description })
+  const { id, version, description, triggers } = json
+  const facts = readFacts(id, `graph("${id}")`, { version, description, triggers })
   return definitionOf({ ...facts, kind: 'graph', plan, json })
 }
 
@@ -47,7 +47,7 @@ function fromBuilder(args: readonly unknown[]): Definition & { readonly json: Gr
   }
   checkOptions(options, where, OPTIONS)
   const { triggers, settings, timeout, ...given } = options as Dict
-  const facts = readFacts(name, where, given)
+  const facts = readFacts(name, where, { ...given, triggers })
   const { version, description } = facts
   const json: GraphJson = {
     id: name,

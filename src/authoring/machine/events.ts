@@ -24,6 +24,7 @@ const OPTIONS = [
   'version',
   'description',
   'timeout',
+  'triggers',
 ]
 const DEPTH_MAX = 100
 
@@ -33,7 +34,7 @@ type Schemas = Readonly<Record<string, Schema>>
 export function eventsMachine(name: string, config: Given): Made {
   const about = `machine("${name}")`
   checkOptions(config, about, OPTIONS)
-  const { version, description, timeout, output } = config
+  const { version, description, timeout, triggers, output } = config
   if (output !== undefined && typeof output !== 'function') {
     throw optionInvalid('output', about, output, 'a function: ({ state, context }) => …')
   }
@@ -58,6 +59,7 @@ export function eventsMachine(name: string, config: Given): Made {
     version,
     description,
     timeout,
+    triggers,
     input: INPUT,
     signals: signalsOf(states, events ?? {}),
   })

@@ -5,6 +5,7 @@ import type { Program, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import type { Duration } from '../../model/time.js'
 import { branded, type Made, readDefinition, type Surroundings } from '../definition.js'
+import { isChecked } from '../input.js'
 import { RETRY_OPTIONS, readRetry, readTimeout } from '../options.js'
 import { executed } from '../recorded.js'
 import { parse } from '../schema.js'
@@ -19,9 +20,10 @@ import type {
   RetryOptions,
   Schema,
   Step,
+  Trigger,
 } from '../types.js'
 
-const OPTIONS = ['version', 'description', 'input', 'timeout', ...RETRY_OPTIONS]
+const OPTIONS = ['version', 'description', 'input', 'timeout', 'triggers', ...RETRY_OPTIONS]
 
 export type TaskOptions<R, I> = RetryOptions &
   Opt<{
@@ -29,6 +31,7 @@ export type TaskOptions<R, I> = RetryOptions &
     description: string
     /** Per attempt; counts execution only. */
     timeout: Duration
+    triggers: readonly Trigger[]
     input: Schema<R, I>
   }>
 
@@ -81,11 +84,11 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
 }
 
 /**
- * engine.start has checked what it stored. What a parent hands over is checked here, in the step itself:
+ * engine.start has checked what it stored. What a parent or an event hands over is checked here, in the step itself:
  * the parent may not have this code, and its replay must not check again.
  */
 function inputOf(made: TaskMade, turn: Turn): unknown {
   const input = decode(turn.run.input)
-  if (made.input === null || turn.run.parentUid === null) return input
+  if (made.input === null || isChecked(turn.run)) return input
   return parse(made.input, input, 'INPUT_INVALID', `The input of task "${made.name}"`)
 }
