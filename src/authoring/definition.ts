@@ -1,9 +1,11 @@
 // What a definition is at run time, and how one is recognised: by its brand, before anything else is asked.
 
+import type { Limits } from '../model/admission.js'
 import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '../model/errors.js'
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
+import { readLimits } from './limits.js'
 import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
@@ -21,6 +23,7 @@ export interface Facts {
   readonly state: Schema | null
   /** Of a run of it: from start to end. For a task: of one attempt. */
   readonly timeoutMs: number | null
+  readonly limits: Limits | null
 }
 
 export type Made =
@@ -158,6 +161,7 @@ export function readFacts(
     signals: signals as Facts['signals'],
     state: state ?? null,
     timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
+    limits: readLimits(given.limits, where),
   }
 }
 

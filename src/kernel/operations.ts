@@ -39,8 +39,10 @@ export class Operations implements OperatingKernel {
   async start(request: StartRequest, message: FirstMessage | null, client: Client | null) {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
-    const version = request.version ?? this.host.versionOf(request.definition)
-    const run = { ...request, uid, id, version, order: null, parent: null }
+    const version = request.version ?? this.host.programs.versionOf(request.definition)
+    const { definition, workspace, input } = request
+    const limits = this.host.programs.countedAt(definition, workspace, input)
+    const run = { ...request, uid, id, version, order: null, parent: null, limits }
     const first = message && this.newMessage(message)
     const answer = await this.startAlone({ run, meta: { bornWith: 1 }, message: first }, client)
     if (answer.kind === 'done') {

@@ -86,3 +86,9 @@ export const TIMER_MAX_MS = 2 ** 31 - 1
 
 /** An event that everybody has heard is kept so long: until then its id is known, and a wait that was on its way finds it. */
 export const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000
+
+/** One call of admit looks at so many groups of runs, and gives so many slots: milliseconds, whatever there is. */
+export const ADMIT_GROUPS_MAX = 500
+export const ADMIT_RUNS_MAX = 1_000
+/** Calls in a row, as long as there are more groups. */
+export const ADMIT_CALLS_MAX = 20

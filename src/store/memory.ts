@@ -3,6 +3,7 @@
 // wrong, so `busy` is never its answer.
 
 import type {
+  Admitted,
   Call,
   Called,
   Committed,
@@ -20,9 +21,10 @@ import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
 import { MemoryEvents } from './memory-events.js'
+import { MemorySlots } from './memory-limits.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry } from './memory-refusals.js'
-import { claimedOf, entryOf, messageOf, neededOf, own, release } from './memory-run.js'
+import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
@@ -34,6 +36,7 @@ export class MemoryStore extends MemoryEvents implements Store {
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
   /** Who reaps: the worker that has joined last. */
   private joined: WorkerId | null = null
+  readonly slots = new MemorySlots()
 
   constructor(options: MemoryStoreOptions) {
     super(options)
@@ -72,6 +75,11 @@ export class MemoryStore extends MemoryEvents implements Store {
     })
   }
 
+  async admit(isSweep: boolean): Promise<Admitted> {
+    const count = !this.defects.has('admit-without-count')
+    return this.slots.admit(this, isSweep, count)
+  }
+
   // ── transactions ──────────────────────────────────────────────────────────────────────────────────────────
 
   async open(by: Worker, _limitMs: number): Promise<StepTransaction> {
@@ -103,6 +111,7 @@ export class MemoryStore extends MemoryEvents implements Store {
     const { beat } = this.workers.get(by.id) ?? { beat: 0 }
     this.workers.set(by.id, { beat, leaseUntil: now + by.leaseMs, worker: by })
     this.joined = by.id
+    this.slots.declare(by)
     return { now }
   }
 
@@ -205,8 +214,8 @@ export class MemoryStore extends MemoryEvents implements Store {
       row.crashes = 0
       row.status = 'waiting'
       row.reason = due ? null : 'child'
-      row.dueAt = due ? now : null
       row.finishedAt = null
+      setDue(row, due ? now : null)
       row.updatedAt = now
       // One that has passed would end it again at once.
       if (row.deadlineAt !== null && row.deadlineAt <= now) row.deadlineAt = null

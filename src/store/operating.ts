@@ -170,6 +170,8 @@ function startParams({ run, meta, message }: LoneStart, within: Within | null): 
     message?.name ?? null,
     message?.payload ?? null,
     within !== null,
+    run.limits?.workspace ?? null,
+    run.limits?.key ?? null,
   ]
 }
 

@@ -66,6 +66,9 @@ export class FaultyStore implements Store {
       documents: (uid) => this.call('documents', () => read.documents(uid)),
       openChildren: (uid) => this.call('openChildren', () => read.openChildren(uid)),
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
+      limitRules: () => this.call('limitRules', () => read.limitRules()),
+      limitUse: () => this.call('limitUse', () => read.limitUse()),
+      holders: (where, most) => this.call('holders', () => read.holders(where, most)),
     }
   }
 
@@ -116,6 +119,10 @@ export class FaultyStore implements Store {
     return this.change('claim', by, () => memory.claim(by, places, suspects), true)
   }
 
+  admit(isSweep: boolean) {
+    return this.change('admit', null, () => this.world.memory.admit(isSweep), true)
+  }
+
   load(
     what: readonly { readonly fence: Fence; readonly fromSeq: number; readonly fromNo: number }[],
   ) {
@@ -148,7 +155,7 @@ export class FaultyStore implements Store {
     if (JSON.stringify(delta).includes(POISON)) throw new StoreRefused('poison', '22P05')
     if (this.world.strikes('busy')) {
       const now = this.world.dbNow()
-      return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null }
+      return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null, isAsking: false }
     }
     const committed = await close()
     this.world.changed({ method: 'close', by, deltas: [delta], answers: committed.answers })

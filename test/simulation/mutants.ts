@@ -83,6 +83,8 @@ const STORE: Readonly<Record<MemoryDefect, Look>> = {
   'fence-by-worker': { canary: 'epoch=worker id', aim: LATE },
   'unlock-unfenced': { canary: 'unconditional unlock', aim: ZOMBIES },
   'taken-though-refused': { canary: 'mailbox delete before append', aim: MAIL },
+  'park-keeps-slot': {},
+  'admit-without-count': {},
   'reap-without-lease': { canary: 'Node clock for lease', aim: ZOMBIES },
 }
 

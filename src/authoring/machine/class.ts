@@ -41,7 +41,7 @@ import type {
 
 export { asBoolean } from './guard.js'
 
-const OPTIONS = ['name', 'version', 'description', 'timeout', 'input', 'state', 'output']
+const OPTIONS = ['name', 'version', 'description', 'timeout', 'limits', 'input', 'state', 'output']
 const SCHEMAS = ['input', 'state', 'output'] as const
 
 type Given = Readonly<Record<string, unknown>>

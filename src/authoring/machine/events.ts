@@ -24,6 +24,7 @@ const OPTIONS = [
   'version',
   'description',
   'timeout',
+  'limits',
 ]
 const DEPTH_MAX = 100
 

@@ -17,7 +17,16 @@ import type { Call } from './description.js'
 import { machineOf, signalsOf } from './places.js'
 import { sourceOf } from './source.js'
 
-const OPTIONS = ['transitions', 'version', 'description', 'timeout', 'input', 'state', 'output']
+const OPTIONS = [
+  'transitions',
+  'version',
+  'description',
+  'timeout',
+  'limits',
+  'input',
+  'state',
+  'output',
+]
 const KNOWN = [...TRANSITION_OPTIONS, 'guard', 'run']
 
 type Given = Readonly<Record<string, unknown>>

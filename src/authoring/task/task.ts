@@ -13,6 +13,7 @@ import type {
   Definition,
   FnTypes,
   InputNotDeclared,
+  LimitOptions,
   Nothing,
   Opt,
   Result,
@@ -21,7 +22,7 @@ import type {
   Step,
 } from '../types.js'
 
-const OPTIONS = ['version', 'description', 'input', 'timeout', ...RETRY_OPTIONS]
+const OPTIONS = ['version', 'description', 'input', 'timeout', 'limits', ...RETRY_OPTIONS]
 
 export type TaskOptions<R, I> = RetryOptions &
   Opt<{
@@ -30,6 +31,7 @@ export type TaskOptions<R, I> = RetryOptions &
     /** Per attempt; counts execution only. */
     timeout: Duration
     input: Schema<R, I>
+    limits: LimitOptions
   }>
 
 export type TaskMade = Extract<Made, { kind: 'task' }>
@@ -60,6 +62,7 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
     name: made.name,
     version: made.version,
     style: 'task',
+    limits: made.limits,
     body: (turn) => {
       const { order } = turn.run
       return turn.step('run', {
