@@ -162,11 +162,11 @@ export type DefinitionOptions = Opt<{
   version: string
   description: string
   timeout: Duration
-  limits: LimitOptions
+  limits: Limits
 }>
 
 /** Counted in the database, over all workers. What is over a limit stays pending. */
-export type LimitOptions = Opt<{
+export type Limits = Opt<{
   /** Runs of this definition at once. */
   concurrency: number
   /** Runs of one workspace at once, of all definitions that have this limit. */

@@ -25,10 +25,12 @@ import type {
 } from '../authoring/types.js'
 import type { Status, WaitReason } from '../model/run.js'
 import type { Duration } from '../model/time.js'
+import type { DescribedTransition, Description } from './describe-types.js'
+import type { LimitInfo } from './limit-types.js'
 
 // ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type { WaitReason }
+export type { DescribedTransition, Description, LimitInfo, WaitReason }
 export type StoredError = Readonly<{
   name: string
   message: string
@@ -37,35 +39,6 @@ export type StoredError = Readonly<{
   step?: string
   attempt?: number
 }>
-/** JSON Schemas where the library of the schema gives one, else null. */
-export type Description = Readonly<{
-  name: string
-  version: string
-  kind: Definition['kind']
-  description: string | null
-  input: object | null
-  /** What can be sent to its runs. */
-  signals: readonly Readonly<{ name: string; schema: object | null }>[]
-  /** Of a machine; the first is where its runs begin. */
-  places: readonly Readonly<{ name: string; isFinal: boolean }>[]
-  transitions: readonly DescribedTransition[]
-}>
-
-export type DescribedTransition = Readonly<{
-  name: string
-  from: string
-  /** Several, where rules decide. */
-  to: readonly string[]
-  /** At once, when somebody sends it, or `afterMs` in the place. */
-  runs: 'at once' | 'when sent' | 'late'
-  afterMs: number | null
-  isGuarded: boolean
-  schema: object | null
-  /** How often it is tried again by itself, and where it leads when it has failed for good. */
-  retries: number
-  errorPlace: string | null
-}>
-
 /** A child that has not ended. */
 export type OpenChild = Readonly<{ id: string; workflow: string; status: Status }>
 
@@ -368,6 +341,8 @@ export interface Client<W = unknown> {
 export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
   transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
+  /** All limits: what is allowed, how many have a slot, how many ask for one. */
+  limits(): Promise<readonly LimitInfo[]>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

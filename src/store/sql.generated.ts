@@ -1471,7 +1471,7 @@ begin
       and is_takeable_v1(r, now_at) order by r.asks_at limit 20 loop
     if room_v1(one) > 0 then
       update runs r set slot = true, due_at = r.asks_at, asks_at = null, updated_at = now_at
-        where r.uid = one.uid and r.owner is null and r.asks_at is not null and r.stop is null;
+        where r.uid = one.uid and r.owner is null and r.asks_at is not null and coalesce(r.stop, '') = '';
       get diagnostics just = row_count;
       admitted := admitted + just;
     end if;
@@ -1564,7 +1564,8 @@ begin
             from (select r.uid, r.def, r.limit_key as old_key from unnest(picked) p (uid) cross join lateral (
               select r.uid, r.def, r.limit_key from runs r where r.uid = p.uid limit 1) r) p
             left join lateral (select l.* from limits l where l.def = p.def limit 1) l on true) l
-        where r.uid = l.uid and r.owner is null and r.asks_at <= now_at and r.stop is null and r.slot is false and r.diverged_builds is null
+        -- \`stop\` is so compared that no index but the primary key fits: else all that ask may be read for it.
+        where r.uid = l.uid and r.owner is null and r.asks_at <= now_at and coalesce(r.stop, '') = '' and r.slot is false
         returning r.def, r.epoch, l.old_key, l.rate_ms, l.rate_runs, l.key_rate_ms, l.key_rate_runs),
     t as (
       insert into rates as t (def, key, times)

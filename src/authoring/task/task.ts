@@ -13,7 +13,7 @@ import type {
   Definition,
   FnTypes,
   InputNotDeclared,
-  LimitOptions,
+  Limits,
   Nothing,
   Opt,
   Result,
@@ -31,7 +31,7 @@ export type TaskOptions<R, I> = RetryOptions &
     /** Per attempt; counts execution only. */
     timeout: Duration
     input: Schema<R, I>
-    limits: LimitOptions
+    limits: Limits
   }>
 
 export type TaskMade = Extract<Made, { kind: 'task' }>
