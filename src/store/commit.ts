@@ -1,4 +1,4 @@
-// Sending a batch: one call of commit_v1, divided where a lock holds it up.
+// Sending a batch: one call of commit_v2, divided where a lock holds it up.
 
 import type { Answer, Claimed, Committed, Delta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'

@@ -1,4 +1,4 @@
-// The tables of the store in memory, and the commit on them, in the order of commit_v1: turns without messages and
+// The tables of the store in memory, and the commit on them, in the order of commit_v2: turns without messages and
 // starts, turns with messages, then all mail.
 
 import type {

@@ -1,4 +1,4 @@
-// A batch of deltas as the parameters of commit_v1. Its answers: unpack-answers.ts.
+// A batch of deltas as the parameters of commit_v2. Its answers: unpack-answers.ts.
 
 import type { Delta, MessageDelta, NewRun, StartDelta, TurnDelta, Worker } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'

@@ -19,6 +19,7 @@ const PAGES = [
   'changing-code',
   'testing',
   'databases',
+  'flow-control',
   'operating',
 ]
 
