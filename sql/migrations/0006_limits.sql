@@ -860,3 +860,84 @@ begin
   kind := coalesce(kind, 'gone');
   return next;
 end $f$;
+
+-- The run that starts with this key push back while it has never run.
+create table @schema@.debounces (
+  workspace text collate "C" not null,
+  def text collate "C" not null,
+  key text collate "C" not null,
+  uid uuid not null,
+  primary key (workspace, def, key)
+);
+create index debounces_run on @schema@.debounces (uid);
+
+-- A start (start_v2) that pushes the last one with its key back by its own delay, with its own input, if that has never run. The row
+-- of the key is the lock: of two at once one comes second. `uid` and `id`: the run it is.
+create function @schema@.debounce_v1(
+  d_key text, s_uid uuid, s_priority int, s_delay float8, s_timeout float8, s_workspace text, s_id text, s_def text, s_version text, s_tags text,
+  s_meta text, s_input text, s_limit_workspace text, s_limit_key text
+) returns table (kind text, uid text, def text, is_same boolean, id text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set plan_cache_mode = force_custom_plan set lock_timeout = '100ms'
+as $f$
+declare
+  now_at timestamptz;
+  pushed runs;
+begin
+  insert into debounces as d (workspace, def, key, uid) values (s_workspace, s_def, d_key, s_uid)
+    on conflict on constraint debounces_pkey do update set key = excluded.key;
+  now_at := clock_v1();
+  update runs r set updated_at = now_at, deadline_at = now_at + (s_delay + s_timeout) * interval '1 millisecond',
+      due_at = case when s_limit_workspace is null then now_at + s_delay * interval '1 millisecond' end,
+      asks_at = case when s_limit_workspace is not null then now_at + s_delay * interval '1 millisecond' end,
+      slot = case when s_limit_workspace is not null then false end, limit_workspace = s_limit_workspace, limit_key = s_limit_key
+    from debounces d
+    where d.workspace = s_workspace and d.def = s_def and d.key = d_key and r.uid = d.uid
+      and r.owner is null and r.epoch = 0 and r.seq = 1 and r.status = 'pending' and r.stop is null
+    returning r.* into pushed;
+  if pushed.uid is not null then
+    update journal j set payload = s_input where j.uid = pushed.uid and j.seq = 1;
+    return query select 'done'::text, pushed.uid::text, s_def, true, pushed.id;
+    return;
+  end if;
+  return query select n.kind, coalesce(n.uid, s_uid::text), coalesce(n.def, s_def), n.is_same, s_id from start_v2(
+    s_uid, s_priority, s_delay, s_timeout, s_workspace, s_id, s_def, s_version, s_tags, s_meta, s_input, null, null, null, false,
+    s_limit_workspace, s_limit_key) n;
+  update debounces d set uid = s_uid where d.workspace = s_workspace and d.def = s_def and d.key = d_key;
+end $f$;
+
+-- As before (0004), with what was added here.
+create or replace function @schema@.prune_v1(keep_ms float8, after_uid uuid, look int, most int) returns table (is_ours boolean, pruned int, next_uid text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  horizon constant timestamptz := clock_v1() - keep_ms * interval '1 millisecond';
+  first_bits constant text := lpad(to_hex(greatest(ms_v1(horizon), 0)::bigint), 12, '0');
+  before_uid constant uuid := (left(first_bits, 8) || '-' || right(first_bits, 4) || '-0000-0000-000000000000')::uuid;
+  seen uuid[];
+  doomed uuid[];
+begin
+  pruned := 0;
+  is_ours := pg_try_advisory_xact_lock(hashtextextended('perdure retention of @schema@', 0));
+  if is_ours then
+    seen := array(select r.uid from runs r where r.uid > after_uid and r.uid < before_uid order by r.uid limit look);
+    doomed := array(select r.uid from runs r
+      where r.uid = any (seen) and r.finished_at < horizon
+        and not exists (select 1 from runs p where p.uid = r.parent_uid and (p.finished_at is null or p.finished_at >= horizon))
+      order by r.uid limit most for update skip locked);
+    delete from runs r where r.uid = any (doomed);
+    delete from journal j where j.uid = any (doomed);
+    delete from messages m where m.uid = any (doomed);
+    delete from states s where s.uid = any (doomed);
+    delete from documents d where d.uid = any (doomed);
+    delete from waits w where w.uid = any (doomed);
+    delete from debounces d where d.uid = any (doomed);
+    pruned := cardinality(doomed);
+    next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
+  end if;
+  return next;
+end $f$;

@@ -4,6 +4,13 @@
 -- $1 groups and $2 runs at most, $3 slots that nobody can use are taken back. Keeps A2, A4.
 select now_ms, admitted, next_ms, is_start, is_end from @schema@.admit_v1($1::int, $2::int, $3::boolean);
 
+-- name: debounce
+-- $1 key, $2 uid, $3 priority, $4 delay and $5 timeout in ms, $6 workspace, $7 id, $8 definition, $9 version, $10 tags, $11 meta, $12 input,
+-- $13 and $14 where it is counted.
+select kind, uid, def, is_same, id from @schema@.debounce_v1(
+  $1::text, $2::uuid, $3::int, $4::float8, $5::float8, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text,
+  $13::text, $14::text);
+
 -- name: limitRules
 -- What the definitions say.
 select l.def, l.concurrency, l.per_workspace, l.per_key, l.key_path, l.rate_runs, l.rate_ms, l.key_rate_runs, l.key_rate_ms from @schema@.limits l order by l.def;

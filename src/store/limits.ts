@@ -1,13 +1,20 @@
 // Limits on SQL: what definitions say, slots, and who has them.
 
-import type { LimitReader, LimitStore, LimitUse, NamedRules, Worker } from '../kernel/store.js'
+import type {
+  LimitReader,
+  LimitStore,
+  LimitUse,
+  LoneStart,
+  NamedRules,
+  Worker,
+} from '../kernel/store.js'
 import type { Rate } from '../model/admission.js'
-import type { RunId } from '../model/ids.js'
+import type { RunId, Uid } from '../model/ids.js'
 import { ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX } from '../model/limits.js'
 import type { Driver, Row, SqlValue } from './driver.js'
 import { withRetries } from './errors.js'
 import type { Sql } from './sql.js'
-import { numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
+import { metaText, numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
 export function sqlLimits(driver: Driver, sql: Sql): LimitStore {
   return {
@@ -21,6 +28,13 @@ export function sqlLimits(driver: Driver, sql: Sql): LimitStore {
         isStart: row.is_start === true,
         isEnd: row.is_end === true,
       }
+    },
+    async debounce(start, key) {
+      const params = [key, ...debounceParams(start)]
+      const row = onlyRow(await withRetries(() => driver.query('commit', sql.debounce, params)))
+      const uid = textOf(row, 'uid') as Uid
+      if (row.kind === 'done') return { kind: 'done', uid, id: textOf(row, 'id') as RunId }
+      return { kind: 'exists', uid, definition: textOf(row, 'def'), same: row.is_same === true }
     },
   }
 }
@@ -47,6 +61,13 @@ export function sqlLimitReader(
       return rows.map((row) => textOf(row, 'id') as RunId)
     },
   }
+}
+
+function debounceParams({ run, meta }: LoneStart): SqlValue[] {
+  const names = [run.workspace, run.id, run.definition, run.version, JSON.stringify(run.tags)]
+  const counted = [run.limits?.workspace ?? null, run.limits?.key ?? null]
+  const times = [run.priority, run.delayMs, run.timeoutMs]
+  return [run.uid, ...times, ...names, metaText(meta), run.input, ...counted]
 }
 
 /** What join_v2 is told: the names of all definitions, and the limits of those that have some. */

@@ -1,10 +1,10 @@
 // Limits of the store in memory, as admit_v1 does it: in rounds, each with the counts of then.
 
-import type { Admitted, LimitUse, NamedRules, Worker } from '../kernel/store.js'
+import type { Admitted, LimitUse, NamedRules, NewRun, Worker } from '../kernel/store.js'
 import type { LimitRules, Rate } from '../model/admission.js'
 import type { Uid, WorkerId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
-import { hasCode, type MemoryRun } from './memory-run.js'
+import { hasCode, type MemoryRun, setDue } from './memory-run.js'
 
 interface Tables {
   readonly runs: ReadonlyMap<Uid, MemoryRun>
@@ -205,6 +205,22 @@ export class MemorySlots {
     const at = rate && oldest != null ? oldest + rate.perMs : now
     return at > now ? [at] : []
   }
+}
+
+/** A run that has never run begins later, with another input. */
+export function pushBack(
+  row: MemoryRun,
+  { input, delayMs, timeoutMs, limits }: NewRun,
+  now: Instant,
+): void {
+  const at = now + delayMs
+  row.updatedAt = now
+  row.deadlineAt = timeoutMs === null ? null : at + timeoutMs
+  row.slot = limits ? false : null
+  row.run = { ...row.run, input, limits: limits ?? null }
+  const [created] = row.journal
+  if (created) row.journal[0] = { ...created, payload: input }
+  setDue(row, at)
 }
 
 export function holdersOf(

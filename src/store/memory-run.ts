@@ -17,7 +17,7 @@ import {
 /** A row of `runs`, with its journal and its mailbox. */
 export interface MemoryRun {
   readonly uid: Uid
-  readonly run: NewRun
+  run: NewRun
   version: string | null
   status: Status
   reason: StoredReason | null

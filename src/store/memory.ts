@@ -7,9 +7,11 @@ import type {
   Call,
   Called,
   Committed,
+  Debounced,
   Delta,
   FeedEntry,
   Fence,
+  LoneStart,
   Owned,
   RunReader,
   Settled,
@@ -21,9 +23,9 @@ import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
 import { MemoryEvents } from './memory-events.js'
-import { MemorySlots } from './memory-limits.js'
+import { MemorySlots, pushBack } from './memory-limits.js'
 import { MemoryReader } from './memory-reader.js'
-import { checkEntry } from './memory-refusals.js'
+import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
@@ -37,6 +39,7 @@ export class MemoryStore extends MemoryEvents implements Store {
   /** Who reaps: the worker that has joined last. */
   private joined: WorkerId | null = null
   readonly slots = new MemorySlots()
+  private readonly debounced = new Map<string, Uid>()
 
   constructor(options: MemoryStoreOptions) {
     super(options)
@@ -78,6 +81,22 @@ export class MemoryStore extends MemoryEvents implements Store {
   async admit(isSweep: boolean): Promise<Admitted> {
     const count = !this.defects.has('admit-without-count')
     return this.slots.admit(this, isSweep, count)
+  }
+
+  async debounce(start: LoneStart, key: string): Promise<Debounced> {
+    const { run } = start
+    refuseUnstorable([{ kind: 'start', run, claim: false }], this)
+    const name = JSON.stringify([run.workspace, run.definition, key])
+    const row = this.runs.get(this.debounced.get(name) ?? run.uid)
+    const isPending = row?.status === 'pending' && row.owner === null && row.epoch === 0
+    if (row && isPending && row.stop === null && row.journal.length === 1) {
+      pushBack(row, run, this.now())
+      return { kind: 'done', uid: row.uid, id: row.run.id }
+    }
+    const answer = await this.startAlone(start, null)
+    if (answer.kind === 'exists') return answer
+    this.debounced.set(name, run.uid)
+    return { kind: 'done', uid: run.uid, id: run.id }
   }
 
   // ── transactions ──────────────────────────────────────────────────────────────────────────────────────────

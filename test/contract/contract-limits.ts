@@ -353,6 +353,38 @@ export function limitContract(on: Case): void {
     expect(await taken(store, by)).toHaveLength(2)
   })
 
+  on(
+    'a run that has never run is pushed back by the next start with its key',
+    async ({ store, advance }) => {
+      const by = await joined(store, {})
+      const lone = (changes: Partial<NewRun>) => ({
+        run: newRun({ delayMs: 10_000, ...changes }),
+        meta: null,
+        message: null,
+      })
+      const [one, two, three] = [lone({ input: '1' }), lone({ input: '2' }), lone({ input: '3' })]
+      const { uid, id } = one.run
+      expect(await store.debounce(one, 'k')).toEqual({ kind: 'done', uid, id })
+      await advance(8_000)
+      expect(await store.debounce(two, 'k')).toEqual({ kind: 'done', uid, id })
+      expect(await store.debounce(lone({}), 'other')).toMatchObject({ kind: 'done' })
+      await advance(8_000)
+      expect(await claimAll(store, by)).toEqual([])
+      await advance(3_000)
+      const claimed = await claimAll(store, by)
+      expect(ids(claimed)).toContain(id)
+      expect(await viewOf(store, one.run)).toMatchObject({ input: '2' })
+      const other = { uid: three.run.uid, id: three.run.id }
+      expect(await store.debounce(three, 'k')).toEqual({ kind: 'done', ...other })
+      const limited = lone({ input: '4', limits: COUNTED })
+      expect(await store.debounce(limited, 'k')).toEqual({ kind: 'done', ...other })
+      expect(await viewOf(store, three.run)).toMatchObject({ input: '4', slot: false })
+      // An id of a caller that is taken is taken here too.
+      const again = lone({ id: one.run.id, input: '5' })
+      expect(await store.debounce(again, 'new')).toMatchObject({ kind: 'exists', uid, same: false })
+    },
+  )
+
   on('a rate of a key; what has begun is not held up by it', async ({ store, advance }) => {
     const by = await joined(store, { perKey: 5, keyRate: { runs: 1, perMs: 60_000 } })
     const [first] = await started(store, by, 2, { limits: { workspace: '', key: 'a' } })

@@ -207,6 +207,24 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       expect(order).toEqual([0, 1, 2])
     })
 
+    test('starts with a debounce key are one run, which begins with the last input when nobody has come for so long', async () => {
+      const inputs: string[] = []
+      const save = task(fresh('save'), async (text: string) => void inputs.push(text))
+      const engine = await world.open([save])
+      const debounce = { key: 'draft', for: '1h' } as const
+      const runs = []
+      for (const text of ['a', 'ab', 'abc']) runs.push(await engine.start(save, text, { debounce }))
+      expect(new Set(runs.map(({ id }) => id)).size).toBe(1)
+      expect(await runs[0]?.get()).toMatchObject({ status: 'pending', input: 'abc' })
+      await world.advance(3_600_000)
+      await runs[0]?.result()
+      expect(inputs).toEqual(['abc'])
+      const next = await engine.start(save, 'd', { debounce })
+      expect(next.id).not.toBe(runs[0]?.id)
+      const wrong = { debounce, delay: '1s' } as const
+      await expect(engine.start(save, 'd', wrong)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    })
+
     test('a machine has limits too', async () => {
       const { seen, pass } = turnstile()
       const door = machine(fresh('door'), {

@@ -5,6 +5,7 @@ import type {
   Committed,
   Delta,
   Fence,
+  LoneStart,
   RunReader,
   StepTransaction,
   Store,
@@ -121,6 +122,10 @@ export class FaultyStore implements Store {
 
   admit(isSweep: boolean) {
     return this.change('admit', null, () => this.world.memory.admit(isSweep), true)
+  }
+
+  debounce(start: LoneStart, key: string) {
+    return this.change('debounce', null, () => this.world.memory.debounce(start, key), true)
   }
 
   load(
