@@ -1,9 +1,8 @@
 // The store port for limits: slots are given by one call at a time, apart from claiming. Part of store.ts.
 
 import type { LimitRules } from '../model/admission.js'
-import type { RunId, Uid } from '../model/ids.js'
+import type { RunId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
-import type { LoneAnswer, LoneStart } from './store-operating.js'
 
 export interface LimitStore {
   /**
@@ -13,16 +12,7 @@ export interface LimitStore {
    * `isSweep`: slots that nobody alive could use are taken back.
    */
   admit(isSweep: boolean): Promise<Admitted>
-  /**
-   * A lone start (with its delay) under a key. If the last run of the workspace and definition with this key has never run, that
-   * one is pushed back by the delay and gets the input: `done`, with its uid and id. Else this one is started.
-   */
-  debounce(start: LoneStart, key: string): Promise<Debounced>
 }
-
-export type Debounced =
-  | { readonly kind: 'done'; readonly uid: Uid; readonly id: RunId }
-  | Extract<LoneAnswer, { kind: 'exists' }>
 
 export interface Admitted {
   readonly now: Instant

@@ -6,6 +6,7 @@ import type {
   LimitUse,
   LoneStart,
   NamedRules,
+  OperatingStore,
   Worker,
 } from '../kernel/store.js'
 import type { Rate } from '../model/admission.js'
@@ -16,7 +17,7 @@ import { withRetries } from './errors.js'
 import type { Sql } from './sql.js'
 import { metaText, numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
-export function sqlLimits(driver: Driver, sql: Sql): LimitStore {
+export function sqlLimits(driver: Driver, sql: Sql): LimitStore & Pick<OperatingStore, 'debounce'> {
   return {
     async admit(isSweep) {
       const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, isSweep]

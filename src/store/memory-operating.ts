@@ -30,7 +30,7 @@ interface Pending {
 
 type Posted = Letter & { readonly no: number }
 
-export class MemoryOperating extends MemoryTables implements OperatingStore {
+export class MemoryOperating extends MemoryTables implements Omit<OperatingStore, 'debounce'> {
   private posted: Posted[] = []
   private lettersWritten = 0
   private readonly callers = new WeakMap<Client, Pending>()

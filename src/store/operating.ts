@@ -33,7 +33,10 @@ const FIRST_UID = '00000000-0000-0000-0000-000000000000'
 const PRUNE_LOOK = 1_000
 const PRUNE_MOST = 100
 
-export function sqlOperating(driver: Driver, sql: Sql): OperatingStore & EventStore {
+export function sqlOperating(
+  driver: Driver,
+  sql: Sql,
+): Omit<OperatingStore, 'debounce'> & EventStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
