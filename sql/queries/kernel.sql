@@ -3,8 +3,9 @@
 
 -- name: commit
 -- Starts, messages and turn results. $1–$10 the committer and the way, $11–$28 turns, $29–$37 entries, $38–$39 taken,
--- $40–$54 starts, $55–$64 messages, $65 waits, $66 events, $67 documents, $68 answers. Keeps C1–C7 (0002_commit.sql).
-select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
+-- $40–$54 starts, $55–$64 messages, $65 waits, $66 events, $67 documents, $68 answers, $69 turns that keep their slot,
+-- $70–$71 where starts are counted. Keeps C1–C7 (0002_commit.sql), A1, A3 (0006_limits.sql).
+select now_ms, feed_row, silent, answers, claimed, is_asking from @schema@.commit_v2(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
   $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::boolean[], $27::text, $28::text,
@@ -13,7 +14,7 @@ select now_ms, feed_row, silent, answers, claimed from @schema@.commit_v1(
   $40::int[], $41::uuid[], $42::boolean[], $43::int[], $44::float8[], $45::float8[], $46::uuid[],
   $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
   $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
-  $65::text, $66::text, $67::text, $68::text);
+  $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text);
 
 -- name: claim
 -- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.
@@ -24,8 +25,8 @@ select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $
 select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[]);
 
 -- name: join
--- $1 worker, $2 build, $3 definitions, $4 lease in ms.
-select @schema@.join_v1($1::uuid, $2::text, $3::text, $4::float8) as now_ms;
+-- $1 worker, $2 build, $3 definitions, $4 lease in ms, $5 names of its definitions, $6 their limits.
+select @schema@.join_v2($1::uuid, $2::text, $3::text, $4::float8, $5::text, $6::text) as now_ms;
 
 -- name: beat
 -- $1 worker, $2 lease in ms.

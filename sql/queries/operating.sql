@@ -3,10 +3,10 @@
 
 -- name: startAlone
 -- $1 uid, $2 priority, $3 delay and $4 timeout in ms, $5 workspace, $6 id, $7 definition, $8 version, $9 tags, $10 meta, $11 input,
--- $12–$14 id, name and payload of the first message, $15 in a caller's transaction. Keeps A1.
-select kind, uid, def, is_same from @schema@.start_v1(
+-- $12–$14 id, name and payload of the first message, $15 in a caller's transaction, $16 and $17 where it is counted. Keeps A1.
+select kind, uid, def, is_same from @schema@.start_v2(
   $1::uuid, $2::int, $3::float8, $4::float8, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
-  $12::text, $13::text, $14::text, $15::boolean);
+  $12::text, $13::text, $14::text, $15::boolean, $16::text, $17::text);
 
 -- name: lookWithin
 -- $1 workspace, $2 id.

@@ -52,11 +52,13 @@ select v.* from (
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
         and ($4::text is null or $4 = case
-          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+          when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
               where w.lease_until > @schema@.clock_v1()
                 and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
-          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
+          then 'missing-code' when r.status = 'waiting' then case
+            when r.slot is false and r.stop is null and r.diverged_builds is null and r.started_at is not null and r.asks_at <= @schema@.clock_v1()
+            then 'slot' else coalesce(r.reason, 'slot') end end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
@@ -77,11 +79,13 @@ select v.* from (
         and ($2::text is null or r.def = $2)
         and ($3::text[] is null or r.status = any ($3))
         and ($4::text is null or $4 = case
-          when r.owner is null and r.stop is null and r.due_at <= @schema@.clock_v1() and r.started_at is not null and not exists (
+          when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
               where w.lease_until > @schema@.clock_v1()
                 and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end)
-          then 'missing-code' when r.status = 'waiting' then coalesce(r.reason, 'slot') end)
+          then 'missing-code' when r.status = 'waiting' then case
+            when r.slot is false and r.stop is null and r.diverged_builds is null and r.started_at is not null and r.asks_at <= @schema@.clock_v1()
+            then 'slot' else coalesce(r.reason, 'slot') end end)
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))

@@ -1,5 +1,6 @@
 // What a definition is at run time, and how one is recognised: by its brand, before anything else is asked.
 
+import type { Limits } from '../model/admission.js'
 import { checkOptions, nameInvalid, optionInvalid, PerdureError, shown } from '../model/errors.js'
 import { DEFINITION_NAME } from '../model/ids.js'
 import type { RetryPolicy, TaskOrder } from '../model/run.js'
@@ -8,6 +9,7 @@ import type { CustomType } from './graph/custom-type.js'
 import type { HttpCaller } from './graph/http-call.js'
 import type { Plan } from './graph/plan.js'
 import type { GraphJson } from './graph/types.js'
+import { readLimits } from './limits.js'
 import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
@@ -27,6 +29,7 @@ export interface Facts {
   /** Of a run of it: from start to end. For a task: of one attempt. */
   readonly timeoutMs: number | null
   readonly triggers: readonly MadeTrigger[]
+  readonly limits: Limits | null
 }
 
 export type Made =
@@ -170,6 +173,7 @@ export function readFacts(
     state: state ?? null,
     timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
     triggers: readTriggers(given.triggers, where),
+    limits: readLimits(given.limits, where),
   }
 }
 

@@ -163,6 +163,7 @@ export type DefinitionOptions = Opt<{
   description: string
   timeout: Duration
   triggers: readonly Trigger[]
+  limits: Limits
 }>
 
 /** What starts runs by itself. (The verb `trigger` is another thing: a call to a run.) */
@@ -177,6 +178,20 @@ export type Trigger =
       missed?: 'skip' | 'once' | undefined
       input?: unknown
     }
+
+/** Counted in the database, over all workers. What is over a limit stays pending. */
+export type Limits = Opt<{
+  /** Runs of this definition at once. */
+  concurrency: number
+  /** Runs of one workspace at once, of all definitions that have this limit. */
+  perWorkspace: number
+  /** Runs of this definition with the same key at once; a path into the input, or a function of it. */
+  perKey: Readonly<{ key: string | ((input: never) => unknown) }> &
+    Opt<{ concurrency: number; rate: RateOptions }>
+  /** Runs of this definition that begin within that time, at most. */
+  rate: RateOptions
+}>
+export type RateOptions = Readonly<{ runs: number; per: Duration }>
 
 export type FnTypes<I, R, O, S, St = unknown> = {
   state: St

@@ -16,6 +16,8 @@ export interface Seen {
   /** `name@version` of what live workers have. */
   readonly live: readonly string[]
   readonly now: number
+  /** Why it has no slot; null: it needs none now. */
+  readonly noSlot: string | null
 }
 
 type Next = Explanation['next']
@@ -37,6 +39,12 @@ export function explain(seen: Seen): Explanation {
   if (view.stop === 'pause') return waiting(seen)
   const due = view.dueAt !== null && view.dueAt <= seen.now
   if (due && view.owner === null && !hasCode(view, seen.live)) return withoutCode(view)
+  if (seen.noSlot !== null) {
+    const text = `${view.id} waits for a slot: ${seen.noSlot}.`
+    const look = { text: 'see all limits', command: 'engine.limits()' }
+    const reason = view.status === 'pending' ? 'pending' : 'slot'
+    return told(reason, text, view.dueAt ?? view.updatedAt, null, [look])
+  }
   if (view.status === 'pending') return pending(view, due)
   return waiting(seen)
 }

@@ -24,6 +24,8 @@ export interface Known {
   readonly definitions: ReadonlyMap<string, Made>
   /** Due, and no live worker could execute it. */
   readonly missingCode: boolean
+  /** It asks for a slot. */
+  readonly lacksSlot: boolean
   readonly children?: readonly RunView[]
   /** The newest entries, newest first. Left out in lists. */
   readonly entries?: readonly Entry[]
@@ -71,6 +73,9 @@ function standing(view: RunView, known: Known): RunStanding {
     return { status: 'waiting', reason: 'missing-code', until: null, available: [] }
   }
   if (status !== 'waiting') return { status }
+  if (known.lacksSlot && view.startedAt !== null) {
+    return { status, reason: 'slot', until: null, available: [] }
+  }
   const children = reason === 'child' ? known.children?.map(openChild) : undefined
   return {
     status,
@@ -186,6 +191,11 @@ export function hasCode(view: RunView, live: readonly string[]): boolean {
   return view.version === null
     ? live.some((known) => known.startsWith(`${view.definition}@`))
     : live.includes(`${view.definition}@${view.version}`)
+}
+
+/** Could be executed now, if its limits let it. */
+export function isWithoutSlot(view: RunView, now: number): boolean {
+  return view.slot === false && view.reason !== 'diverged' && isDueForCode(view, now)
 }
 
 /** Could be executed now, if somebody had its code. A cancel needs none. */

@@ -16,7 +16,8 @@ import {
   workspaceOf,
 } from './core.js'
 import { explain } from './explain.js'
-import { hasCode, isDueForCode, journalEntry, runInfo } from './info.js'
+import { hasCode, isDueForCode, isWithoutSlot, journalEntry, runInfo } from './info.js'
+import { whyNoSlot } from './limits.js'
 import { optionsObject, PAGE_OPTIONS, paged, pageOf, readPage } from './paged.js'
 import type { Explanation, JournalEntry, Page, Paged, RunInfo } from './types.js'
 
@@ -66,7 +67,8 @@ export async function infoOf(core: Core, view: RunView): Promise<RunInfo> {
   ])
   const missingCode = live !== null && !hasCode(view, live)
   const { definitions } = core
-  const info = runInfo(view, { definitions, missingCode, children, entries })
+  const lacksSlot = isWithoutSlot(view, core.kernel.now())
+  const info = runInfo(view, { definitions, missingCode, lacksSlot, children, entries })
   const attempt = failedAttempt(view, entries)
   return attempt === null || !info.error ? info : { ...info, error: { ...info.error, attempt } }
 }
@@ -105,7 +107,8 @@ export function list(core: Core, workspace: string | null, filter: unknown): Pag
     const live = due ? await core.kernel.read.liveDefinitions() : []
     const info = (view: RunView) => {
       const missingCode = isDueForCode(view, now) && !hasCode(view, live)
-      return runInfo(view, { definitions: core.definitions, missingCode })
+      const lacksSlot = isWithoutSlot(view, now)
+      return runInfo(view, { definitions: core.definitions, missingCode, lacksSlot })
     }
     return pageOf(views, limit, info, (view) => view.uid)
   }
@@ -218,10 +221,12 @@ export function entryPages<E>(
 export async function explainRun(core: Core, view: RunView): Promise<Explanation> {
   const { read } = core.kernel
   const page = { after: null, limit: ENTRIES_LOOKED_AT, newestFirst: true }
-  const [entries, children, live] = await Promise.all([
+  const now = core.kernel.now()
+  const [entries, children, live, noSlot] = await Promise.all([
     view.finishedAt === null ? read.history(view.uid, page) : [],
     view.reason === 'child' ? read.openChildren(view.uid) : [],
     view.finishedAt === null ? read.liveDefinitions() : [],
+    isWithoutSlot(view, now) ? whyNoSlot(read, view) : null,
   ])
-  return explain({ view, entries, children, live, now: core.kernel.now() })
+  return explain({ view, entries, children, live, now, noSlot })
 }

@@ -179,6 +179,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   priority: number
   /** A first signal in the same commit; also delivered when the run exists already. */
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
+  /** Begins when nobody has started it under this key for that long, with the last input; all of them are one run. */
+  debounce: Readonly<{ key: string; for: Duration }>
   /** Of an event machine, in the place of an input: it goes on from there. */
   snapshot: Sent['snapshot']
 }>

@@ -7,7 +7,7 @@ import type { FirstMessage, StartRequest } from '../kernel/api.js'
 import type { Client } from '../kernel/store.js'
 import { encode } from '../model/codec.js'
 import { checkOptions, optionInvalid } from '../model/errors.js'
-import type { RunId } from '../model/ids.js'
+import { isStepName, type RunId } from '../model/ids.js'
 import type { Stored } from '../model/run.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { type Core, type Found, messageIdOf, newRunId, signalNameOf, workspaceOf } from './core.js'
@@ -17,7 +17,7 @@ import { optionsObject } from './paged.js'
 const OPTIONS = ['id', 'workspace', 'tags', 'delay', 'timeout', 'priority']
 /** What each call takes. */
 const TAKEN: Readonly<Record<string, readonly string[]>> = {
-  start: [...OPTIONS, 'message', 'transaction', 'snapshot'],
+  start: [...OPTIONS, 'message', 'transaction', 'snapshot', 'debounce'],
   startMany: [...OPTIONS, 'message'],
   run: [...OPTIONS, 'message', 'stateless'],
 }
@@ -77,17 +77,35 @@ async function firstMessage(core: Core, start: StartCall, message: unknown): Pro
 export interface Prepared {
   readonly request: StartRequest
   readonly message: FirstMessage | null
+  /** The run with this key is pushed back instead, if it has never run. */
+  readonly debounceKey: string | null
 }
 
 export async function prepareStart(core: Core, start: StartCall): Promise<Prepared> {
   const rest = readStart(start)
   const input = snapshotOf(core, start) ?? storedInput(core, start.target, start.input)
   const request = { ...rest, input: typeof input === 'string' ? input : await input }
-  const { message } = (start.options ?? NO_OPTIONS) as Given
+  const { message, debounce } = (start.options ?? NO_OPTIONS) as Given
+  if (debounce !== undefined) return debounced(start, request)
   return {
     request,
+    debounceKey: null,
     message: message === undefined ? null : await firstMessage(core, start, message),
   }
+}
+
+/** It begins when nobody has started it again under this key for so long. */
+function debounced(start: StartCall, request: StartRequest): Prepared {
+  const where = `engine.${start.call}("${start.target.name}")`
+  const given = start.options as Given
+  for (const option of ['delay', 'message', 'transaction']) {
+    if (given[option] === undefined) continue
+    throw optionInvalid(option, where, given[option], 'left out where there is "debounce"')
+  }
+  const { key, for: time } = optionsObject(given.debounce, `debounce of ${where}`, ['key', 'for'])
+  if (!isStepName(key)) throw optionInvalid('debounce.key', where, key, 'a text of 1 to 256 bytes')
+  const delayMs = durationMs(time as Duration)
+  return { request: { ...request, delayMs }, message: null, debounceKey: key }
 }
 
 /** An event machine that has lived elsewhere goes on from there. */
@@ -113,10 +131,11 @@ function snapshotOf(core: Core, { target, input, options }: StartCall): Stored |
 /** The group commit takes plain starts; the others go alone. */
 export function startPrepared(
   core: Core,
-  { request, message }: Prepared,
+  { request, message, debounceKey }: Prepared,
   within: Client | null = null,
 ): Promise<{ readonly id: RunId }> {
   const { kernel } = core
+  if (debounceKey !== null) return kernel.operations.debounce(request, debounceKey)
   return message === null && within === null
     ? kernel.start(request)
     : kernel.operations.start(request, message, within)

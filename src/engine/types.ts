@@ -16,6 +16,7 @@ import type {
 } from '../authoring/types.js'
 import type { WaitReason } from '../model/run.js'
 import type { Description } from './describe-types.js'
+import type { LimitInfo } from './limit-types.js'
 import type { LoggedNode } from './logged-node.js'
 import type {
   Checkpoint,
@@ -37,6 +38,7 @@ import type {
 import type { HasSchedules } from './schedule-types.js'
 
 export type * from './describe-types.js'
+export type { LimitInfo } from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
 
@@ -162,6 +164,8 @@ export interface Client<W = unknown> extends HasSchedules<W> {
 export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
   transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
+  /** All limits: what is allowed, how many have a slot, how many ask for one. */
+  limits(): Promise<readonly LimitInfo[]>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

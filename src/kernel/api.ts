@@ -125,6 +125,8 @@ export interface OperatingKernel {
     message: FirstMessage | null,
     within: Client | null,
   ): Promise<{ readonly uid: Uid; readonly id: RunId }>
+  /** A start that pushes back the one before it with this key, if that has never run: then it is that run. */
+  debounce(request: StartRequest, key: string): Promise<{ readonly uid: Uid; readonly id: RunId }>
   /** Throws RUN_NOT_FOUND, RUN_FINISHED, TRANSACTION_INVALID. */
   lookWithin(
     within: Client,

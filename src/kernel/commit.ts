@@ -280,7 +280,7 @@ export class Committer {
   private assume(batch: readonly Item[]): void {
     const answers = batch.map(assumed)
     const sent = { by: this.deps.worker(), resent: false }
-    this.answered(batch, { now: 0, answers, claimed: [], feedId: null }, sent)
+    this.answered(batch, { now: 0, answers, claimed: [], feedId: null, isAsking: false }, sent)
   }
 
   private done(batch: readonly Item[]): void {

@@ -79,10 +79,10 @@ export class KernelHost implements Kernel {
   async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
-    const version = request.version ?? this.host.versionOf(request.definition)
+    const version = request.version ?? this.host.programs.versionOf(request.definition)
     const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
     // biome-ignore format: one literal, because one is made for every run
-    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null }
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null, limits: this.host.programs.countedAt(definition, workspace, input) }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }

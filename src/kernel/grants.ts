@@ -60,7 +60,8 @@ export class Grants {
   }
 
   private forRun(run: NewRun): boolean {
-    if (!this.mayTake() || run.delayMs > 0) return false
+    // With limits it needs a slot first.
+    if (!this.mayTake() || run.delayMs > 0 || run.limits) return false
     const version = this.versionOf(run.definition)
     if (version === null || (run.version !== null && run.version !== version)) return false
     return this.frames.promise()

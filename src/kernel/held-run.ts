@@ -80,6 +80,8 @@ export interface HolderDeps {
   mayStart(): boolean
   newUid(): Uid
   childRun(run: RunFacts, uid: Uid, order: ChildOrder): NewRun
+  /** Runs of it need a slot, as far as this process knows: it need not have the code. */
+  hasLimits(definition: string): boolean
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>
 
   /** User code begins: if it takes long, it is written down (long-steps.ts). */

@@ -39,6 +39,7 @@ export function nextOf(frame: HeldRun, end: EndFact | null): Next {
       seen: counted,
       divergedBuild: null,
       stopSeen,
+      keepsSlot: questions.ownWork(deps.hasLimits),
     }
   }
   return frame.handingOver && !questions.running() ? { kind: 'release' } : GO

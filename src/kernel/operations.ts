@@ -15,6 +15,7 @@ import {
   type Client,
   type LoneStart,
   type NewEvent,
+  type NewRun,
   type Store,
   StoreRefused,
   StoreUnavailable,
@@ -41,10 +42,8 @@ export class Operations implements OperatingKernel {
   }
 
   async start(request: StartRequest, message: FirstMessage | null, client: Client | null) {
-    const uid = this.host.newUid()
-    const id = request.id ?? (uid as string as RunId)
-    const version = request.version ?? this.host.versionOf(request.definition)
-    const run = { ...request, uid, id, version, order: null, parent: null }
+    const run = this.newRun(request)
+    const { uid, id } = run
     const first = message && this.newMessage(message)
     const answer = await this.startAlone({ run, meta: { bornWith: 1 }, message: first }, client)
     if (answer.kind === 'done') {
@@ -54,6 +53,18 @@ export class Operations implements OperatingKernel {
     if (!answer.same) throw idTaken(id, answer.definition, request.definition)
     if (first && !client) await this.signal({ ...request, id }, first.name, first.payload, first.id)
     return { uid: answer.uid, id }
+  }
+
+  async debounce(request: StartRequest, key: string) {
+    const run = this.newRun(request)
+    const start = { run, meta: { bornWith: 1 }, message: null }
+    const answer = await this.refusals(run.id, this.store.debounce(start, key))
+    if (answer.kind === 'exists') {
+      if (!answer.same) throw idTaken(run.id, answer.definition, request.definition)
+      return { uid: answer.uid, id: run.id }
+    }
+    this.host.madeDue()
+    return { uid: answer.uid, id: answer.id }
   }
 
   async lookWithin(client: Client, to: Address) {
@@ -123,6 +134,16 @@ export class Operations implements OperatingKernel {
     if (answer.kind === 'exists' && !answer.same) throw idTaken(id, answer.definition, definition)
     this.host.madeDue()
     return { id, definition }
+  }
+
+  private newRun(request: StartRequest): NewRun {
+    const uid = this.host.newUid()
+    const id = request.id ?? (uid as string as RunId)
+    const { definition, workspace, input } = request
+    const { programs } = this.host
+    const version = request.version ?? programs.versionOf(definition)
+    const limits = programs.countedAt(definition, workspace, input)
+    return { ...request, uid, id, version, order: null, parent: null, limits }
   }
 
   /** Append only: what is read in parts is a beginning of it. */

@@ -112,6 +112,14 @@ export class Questions {
     })
   }
 
+  /** It waits for what it does itself, a retry or a task: a run with limits keeps its slot for that. */
+  ownWork(hasLimits: (definition: string) => boolean): boolean {
+    return this.open.some((ask) => {
+      if (ask.kind === 'step') return ask.retryAt !== null
+      return ask.kind === 'child' && ask.order.isTask && !hasLimits(ask.order.definition)
+    })
+  }
+
   /** A step of it has asked for a transaction. */
   inTransaction(): boolean {
     for (const ask of this.open) {

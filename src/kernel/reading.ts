@@ -12,6 +12,9 @@ export function readingFor(read: RunReader): RunReader {
     documents: (...args) => named(read.documents(...args)),
     openChildren: (...args) => named(read.openChildren(...args)),
     liveDefinitions: (...args) => named(read.liveDefinitions(...args)),
+    limitRules: (...args) => named(read.limitRules(...args)),
+    limitUse: (...args) => named(read.limitUse(...args)),
+    holders: (...args) => named(read.holders(...args)),
   }
 }
 

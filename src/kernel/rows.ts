@@ -1,5 +1,6 @@
 // Runs as they go into the store and come out of it. Part of the store port (store.ts), which gives these types on.
 
+import type { Counted } from '../model/admission.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { DocumentRow } from '../model/program.js'
 import type {
@@ -13,6 +14,7 @@ import type {
   TaskOrder,
   WaitReason,
 } from '../model/run.js'
+import type { LimitReader } from './store-limits.js'
 
 export interface NewRun {
   readonly uid: Uid
@@ -34,6 +36,8 @@ export interface NewRun {
     /** The key of the step that started it under an id of its own. */
     readonly startedBy?: string
   } | null
+  /** Set if its definition has limits: it asks for a slot before it is due. */
+  readonly limits?: Counted | null
 }
 
 export interface Settled {
@@ -65,6 +69,9 @@ export interface RunView {
   readonly reason: StoredReason | null
   readonly stop: Stop | null
   readonly dueAt: Instant | null
+  /** null: it needs none. While it has none, `dueAt` is since when it asks. */
+  readonly slot: boolean | null
+  readonly limits: Counted | null
   readonly owner: WorkerId | null
   readonly seq: number
   readonly attempt: number
@@ -107,7 +114,7 @@ export interface RunFilter {
   readonly limit: number
 }
 
-export interface RunReader {
+export interface RunReader extends LimitReader {
   get(workspace: string, id: RunId): Promise<RunView | null>
   list(filter: RunFilter): Promise<readonly RunView[]>
   /** Entries with seq > after (oldest first) or < after (newest first). */

@@ -13,6 +13,11 @@ export interface OperatingStore {
    * else it is the caller's to send. Starting it again with the same uid changes nothing and is `done`.
    */
   startAlone(start: LoneStart, within: Within | null): Promise<LoneAnswer>
+  /**
+   * A lone start (with its delay) under a key. If the last run of the workspace and definition with this key has never run, that
+   * one is pushed back by the delay and gets the input: `done`, with its uid and id. Else this one is started.
+   */
+  debounce(start: LoneStart, key: string): Promise<Debounced>
   /** The run that a letter is for, as the transaction sees it. */
   lookWithin(within: Within, to: Receiver): Promise<{ definition: string; status: Status } | null>
   /** A signal inside a caller's transaction: touches no run, so that an open transaction holds nobody up. */
@@ -100,6 +105,10 @@ export type LoneAnswer =
       readonly definition: string
       readonly same: boolean
     }
+
+export type Debounced =
+  | { readonly kind: 'done'; readonly uid: Uid; readonly id: RunId }
+  | Extract<LoneAnswer, { kind: 'exists' }>
 
 export interface Letter {
   readonly to: Receiver

@@ -7,6 +7,7 @@
 // The fence of every write of an owned run is (owner, epoch, seq). Senders write only the mailbox, its
 // counter, `stop` and `due_at`.
 
+import type { LimitRules } from '../model/admission.js'
 import type { MessageId, RunId, Uid, WorkerId } from '../model/ids.js'
 import type {
   Entry,
@@ -23,10 +24,11 @@ import type {
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
 import type { EventStore, EventWait, NewEvent } from './store-events.js'
+import type { LimitStore } from './store-limits.js'
 import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
 
-export interface Store extends OperatingStore, EventStore, ScheduleStore {
+export interface Store extends OperatingStore, EventStore, ScheduleStore, LimitStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -151,7 +153,11 @@ export interface Worker {
   readonly build: string
   readonly leaseMs: number
   /** Empty for an engine with `worker: false`: it owns only what it must end without code. */
-  readonly definitions: readonly { readonly name: string; readonly version: string }[]
+  readonly definitions: readonly {
+    readonly name: string
+    readonly version: string
+    readonly limits?: LimitRules | null
+  }[]
 }
 
 export interface Fence {
@@ -223,6 +229,8 @@ export type Next =
       readonly divergedBuild: string | null
       /** It waits although it is to stop: that is how it stops. */
       readonly stopSeen: Stop | null
+      /** Of a run with limits: it waits for what it does itself, and keeps its slot. Else it is given back. */
+      readonly keepsSlot?: boolean
     }
   /** Given back without having waited for anything (close, no room): due at once. */
   | { readonly kind: 'release' }
@@ -236,6 +244,8 @@ export interface Committed {
   readonly claimed: readonly Claimed[]
   /** To be given back to `delivered` when the listeners have heard; null if nothing was written to the feed. */
   readonly feedId: number | null
+  /** A slot was asked for, or given back: `admit` has something to do. */
+  readonly isAsking: boolean
 }
 
 export type Answer =
@@ -324,6 +334,7 @@ export interface StepTransaction {
 
 export type * from './rows.js'
 export type * from './store-events.js'
+export type * from './store-limits.js'
 export type * from './store-operating.js'
 export type * from './store-schedules.js'
 export type { MessageId }

@@ -88,7 +88,8 @@ function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): v
   for (let i = 0; i < deltas.length; i += 1) {
     const delta = deltas[i]
     if (!delta || committed.answers[i]?.kind !== 'done') continue
-    due ||= delta.kind === 'message' || startsOf(delta).some((start) => !start.claim)
+    due ||=
+      delta.kind === 'message' || startsOf(delta).some(({ claim, run }) => !claim && !run.limits)
     if (delta.kind !== 'turn') continue
     due ||= delta.messages.length > 0
     ended ||= delta.next.kind === 'end'

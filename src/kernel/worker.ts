@@ -3,15 +3,15 @@
 
 import { encodeError } from '../model/error-record.js'
 import { databaseRefused, leaseLost } from '../model/errors.js'
-import { type Uid, uuidv7, type WorkerId } from '../model/ids.js'
+import type { Uid } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
-import { Failure, type Outside, type Program } from '../model/program.js'
+import { Failure, type Outside } from '../model/program.js'
 import { isFinal } from '../model/run.js'
+import { Admitter } from './admit.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
 import { Calls } from './calls.js'
-import { childRun } from './child-run.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
@@ -21,10 +21,12 @@ import { Executor } from './execute.js'
 import { Frames } from './frames.js'
 import { Grants } from './grants.js'
 import type { HolderDeps } from './held-run.js'
+import { newWorker } from './incarnation.js'
 import { Lease } from './lease.js'
 import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
 import { Post } from './post.js'
+import { Programs } from './programs.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
 import { Uids } from './uids.js'
@@ -36,6 +38,7 @@ export class WorkerHost {
   readonly counters: Counters
   readonly defects: Defects
   readonly anchor: Anchor
+  readonly programs: Programs
   private readonly uids: Uids
   readonly frames: Frames
   readonly events: Events
@@ -47,12 +50,12 @@ export class WorkerHost {
   /** Other runs, for steps: the kernel around this worker. */
   outside!: Outside
   private readonly claimer: Claimer
+  private readonly admitter: Admitter
   private readonly executor: Executor
   private readonly grants: Grants
   private readonly adoption: Adoption
   private readonly longSteps: LongSteps
   private readonly wakeDeps: WakeDeps
-  private readonly programs: ReadonlyMap<string, Program>
   private readonly offHints: () => void
   private closing = false
   private offUpkeep = (): void => {}
@@ -62,7 +65,7 @@ export class WorkerHost {
     const { store, ports, pollMs } = options
     this.counters = options.counters ?? newCounters()
     this.defects = options.defects ?? new Set()
-    this.programs = new Map(options.programs.map((program) => [program.name, program]))
+    this.programs = new Programs(options.programs)
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
@@ -72,7 +75,9 @@ export class WorkerHost {
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
-    const { frames, events, programs } = this
+    this.admitter = this.makeAdmitter()
+    const { frames, events } = this
+    const programs = this.programs.byName
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
     this.post = new Post(store, ports.log, (...sent) => this.committer.send(...sent))
@@ -80,7 +85,7 @@ export class WorkerHost {
       this.counters['worker.adopted'] += 1
     })
     this.grants = new Grants(frames, {
-      versionOf: (definition) => this.versionOf(definition),
+      versionOf: (definition) => this.programs.versionOf(definition),
       mayTake: () => this.options.worker && !this.closing && this.lease.certain,
     })
     this.wakeDeps = {
@@ -106,16 +111,13 @@ export class WorkerHost {
     return this.uids.next()
   }
 
-  versionOf(definition: string): string | null {
-    return this.programs.get(definition)?.version ?? null
-  }
-
-  has(definition: string): boolean {
-    return this.programs.has(definition)
-  }
-
   /** Something was made due past the committer. */
   madeDue(): void {
+    this.admitter.madeDue()
+    this.due()
+  }
+
+  private due(): void {
     if (this.options.worker) this.claimer.poke()
     if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
   }
@@ -128,6 +130,7 @@ export class WorkerHost {
   async close(): Promise<void> {
     this.closing = true
     this.claimer.close()
+    this.admitter.close()
     // What has not begun here is free again when this worker leaves.
     this.frames.loading.clear()
     for (const frame of this.frames.active.values()) frame.handOver()
@@ -152,6 +155,7 @@ export class WorkerHost {
   private committed(deltas: readonly Delta[], committed: Committed, by: Worker): void {
     this.anchor.heard(committed.now)
     if (committed.feedId !== null) this.events.done([committed.feedId])
+    if (committed.isAsking) this.admitter.poke()
     for (let i = 0; i < deltas.length; i += 1) {
       const delta = deltas[i]
       if (delta && committed.answers[i]?.kind !== 'busy') this.grants.settle(delta)
@@ -190,15 +194,9 @@ export class WorkerHost {
   private upkeep(): void {
     if (this.closing) return
     void this.events.flush()
+    this.admitter.upkeep()
     if (this.options.worker) this.post.carry()
     this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
-  }
-
-  private newWorker(): Worker {
-    const { ports, build, leaseMs, programs, worker } = this.options
-    const id = uuidv7(Math.max(0, ports.clock.monotonic()), ports.random.bytes(10)) as WorkerId
-    const definitions = worker ? programs.map(({ name, version }) => ({ name, version })) : []
-    return { id, build, leaseMs, definitions }
   }
 
   // ── wiring ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -212,7 +210,7 @@ export class WorkerHost {
       counters,
       leaseMs,
       pollMs,
-      newWorker: () => this.newWorker(),
+      newWorker: () => newWorker(this.options),
       heard: (now) => this.anchor.heard(now),
       owned: (owned) => {
         const mayAdopt = !this.closing && !this.defects.has('no-adoption')
@@ -261,6 +259,13 @@ export class WorkerHost {
     })
   }
 
+  private makeAdmitter(): Admitter {
+    const { store, ports } = this.options
+    const isLimited = this.programs.areLimited
+    const now = () => this.anchor.now()
+    return new Admitter({ store, ports, isLimited, now, admitted: () => this.due() })
+  }
+
   private makeClaimer(): Claimer {
     const { store, ports, pollMs } = this.options
     return new Claimer(
@@ -271,12 +276,7 @@ export class WorkerHost {
         worker: () => this.lease.worker,
         now: () => this.anchor.now(),
         heard: (now, askedAt) => this.anchor.heard(now, askedAt),
-        promisePlaces: (most) => {
-          // Half of what is free: starts and children of this process find a place meanwhile.
-          const places = Math.min(most, Math.ceil(this.frames.free / 2))
-          for (let i = 0; i < places; i += 1) this.frames.promise()
-          return places
-        },
+        promisePlaces: (most) => this.frames.promiseHalf(most),
         unpromise: (count) => this.frames.unpromise(count),
         mayClaim: () => this.lease.certain && !this.closing,
         suspectsRunning: () => this.frames.suspects,
@@ -314,7 +314,8 @@ export class WorkerHost {
       now: () => this.anchor.now(),
       mayStart: () => this.lease.certain,
       newUid: () => this.newUid(),
-      childRun: (run, uid, order) => childRun(run, uid, order, this.versionOf(order.definition)),
+      childRun: (run, uid, order) => this.programs.childRun(run, uid, order),
+      hasLimits: (definition) => this.programs.hasLimits(definition),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       stepStarted: (attempt) => this.longSteps.started(attempt),
       submit: (uid) => {
@@ -373,7 +374,7 @@ export class WorkerHost {
     for (const { run } of starts) this.events.entries(run, [createdEntry(run, now)], 0)
     const feedId = committed?.feedId ?? null
     if (feedId !== null) this.events.done([feedId])
-    if (starts.length > 0) this.madeDue()
+    if (starts.length > 0 || committed?.isAsking) this.madeDue()
   }
 
   private turnLost(uid: Uid, reload: boolean): void {

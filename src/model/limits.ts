@@ -91,3 +91,8 @@ export const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000
 export const SCHEDULE_LATE_MS = 60_000
 /** Of `missed: 'all'` that says nothing of it. */
 export const CATCH_UP_MS = 24 * 60 * 60 * 1000
+/** One call of admit looks at so many groups of runs, and gives so many slots: milliseconds, whatever there is. */
+export const ADMIT_GROUPS_MAX = 500
+export const ADMIT_RUNS_MAX = 1_000
+/** Calls in a row, as long as there are more groups. */
+export const ADMIT_CALLS_MAX = 20

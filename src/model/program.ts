@@ -3,6 +3,7 @@
 // A Program never sees the journal or the mailbox. It asks; the kernel answers from the journal, or makes
 // the answer true, records it, and then answers. Replay is the same loop as the first time.
 
+import type { Limits } from './admission.js'
 import type { RunId, Uid } from './ids.js'
 import type {
   Instant,
@@ -19,6 +20,8 @@ export interface Program {
   readonly name: string
   readonly version: string
   readonly style: 'function' | 'machine' | 'graph' | 'task'
+  /** null, or left out: as many as there are. */
+  readonly limits?: Limits | null
   /**
    * Asks through `turn`; given the same answers it must ask the same questions. Resolves with the output,
    * or rejects (with the `Failure` of the question that ended it, where it was one) and the run fails.

@@ -1,4 +1,4 @@
-// Sending a batch: one call of commit_v1, divided where a lock holds it up.
+// Sending a batch: one call of commit_v2, divided where a lock holds it up.
 
 import type { Answer, Claimed, Committed, Delta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
@@ -35,6 +35,7 @@ export async function commitOnce(
     ),
     claimed: records(row.claimed).map(claimedOf),
     feedId: numberOfOrNull(row, 'feed_row'),
+    isAsking: row.is_asking === true,
   }
 }
 
@@ -68,6 +69,7 @@ async function commitDivided(
   const claimed: Claimed[] = []
   let now = 0
   let feedId: number | null = null
+  let isAsking = false
 
   const send = async (part: readonly Delta[]): Promise<void> => {
     if (part.length === 0) return
@@ -76,6 +78,7 @@ async function commitDivided(
       const committed = await withRetries(once, 'throw')
       now = committed.now
       feedId = committed.feedId ?? feedId
+      isAsking ||= committed.isAsking
       claimed.push(...committed.claimed)
       for (const [i, delta] of part.entries()) answers.set(delta, committed.answers[i] ?? BUSY)
     } catch (error) {
@@ -93,7 +96,8 @@ async function commitDivided(
   await send(deltas.filter(waits))
   // Nothing was applied: the time is asked for, because the kernel sets its clock by every answer.
   if (now === 0) now = (await commitBatch(call, by, [], options)).now
-  return { now, answers: deltas.map((delta) => answers.get(delta) ?? BUSY), claimed, feedId }
+  const told = deltas.map((delta) => answers.get(delta) ?? BUSY)
+  return { now, answers: told, claimed, feedId, isAsking }
 }
 
 const BUSY: Answer = { kind: 'busy' }

@@ -3,7 +3,7 @@
 import type { Answer, Claimed, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
 import { type Instant, isFinal, type NewMessage } from '../model/run.js'
-import { hasCode, type MemoryRun, own } from './memory-run.js'
+import { hasCode, type MemoryRun, own, setDue } from './memory-run.js'
 
 export interface Letter {
   readonly row: MemoryRun | undefined
@@ -29,7 +29,7 @@ export type Fate = Refusal | { readonly no: number; readonly isKnown: boolean }
 export function deliver(
   letters: readonly Letter[],
   options: MailOptions,
-): { readonly fates: readonly Fate[]; readonly claimed: Claimed[] } {
+): { readonly fates: readonly Fate[]; readonly claimed: Claimed[]; readonly isAsking: boolean } {
   const woken = new Map<MemoryRun, { cancel: boolean; force: boolean; claim: boolean }>()
   const fates = letters.map((letter) => {
     const { row, message } = letter
@@ -48,7 +48,8 @@ export function deliver(
     const taken = wake(row, how, options)
     if (taken) claimed.push(taken)
   }
-  return { fates, claimed }
+  const isAsking = [...woken.keys()].some(({ slot }) => slot === false)
+  return { fates, claimed, isAsking }
 }
 
 /**
@@ -85,7 +86,7 @@ function wake(
   const isDue = row.dueAt !== null && row.dueAt <= now
   const isRunnable =
     row.stop !== 'pause' &&
-    (isCancelled || row.status === 'waiting' || isDue) &&
+    (isCancelled || ((row.status === 'waiting' || isDue) && row.slot !== false)) &&
     !row.divergedBuilds.includes(by.build) &&
     hasCode(by, row)
   const needsNoCode = isCancelled && row.undoOpen === 0
@@ -93,7 +94,7 @@ function wake(
     return own(row, by, now)
   }
   if (isCancelled || (row.stop === null && row.status === 'waiting')) {
-    row.dueAt = Math.min(row.dueAt ?? now, now)
+    setDue(row, Math.min(row.dueAt ?? row.asksAt ?? now, now))
   }
   return null
 }

@@ -18,7 +18,7 @@ import type { Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
 import { documentsUpTo } from './memory-documents.js'
 import { refuseUnstorable } from './memory-refusals.js'
-import { idKey, type MemoryRun } from './memory-run.js'
+import { idKey, type MemoryRun, setDue } from './memory-run.js'
 import { MemoryTables } from './memory-tables.js'
 
 /** What a caller's transaction does when it commits. */
@@ -30,7 +30,7 @@ interface Pending {
 
 type Posted = Letter & { readonly no: number }
 
-export class MemoryOperating extends MemoryTables implements OperatingStore {
+export class MemoryOperating extends MemoryTables implements Omit<OperatingStore, 'debounce'> {
   private posted: Posted[] = []
   private lettersWritten = 0
   private readonly callers = new WeakMap<Client, Pending>()
@@ -153,6 +153,9 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     if (row.owner !== null) return
     row.status = 'waiting'
     row.reason = 'paused'
+    if (row.slot === null) return
+    row.slot = false
+    setDue(row, row.dueAt ?? row.asksAt)
   }
 
   private resume(row: MemoryRun): void {
@@ -162,7 +165,7 @@ export class MemoryOperating extends MemoryTables implements OperatingStore {
     row.reason = null
     if (row.owner !== null) return
     const isNew = row.epoch === 0
-    row.dueAt = isNew ? (row.dueAt ?? now) : now
+    setDue(row, isNew ? (row.dueAt ?? row.asksAt ?? now) : now)
     row.status = isNew ? 'pending' : 'waiting'
     row.reason = row.divergedBuilds.length > 0 ? 'diverged' : null
   }

@@ -5,6 +5,7 @@ import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { DocumentRow } from '../model/program.js'
 import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
 import { documentsOf } from './memory-documents.js'
+import { holdersOf, type MemorySlots, useOf } from './memory-limits.js'
 import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 
 /** What the reader needs of the store. */
@@ -13,6 +14,7 @@ export interface Readable {
   readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker; readonly leaseUntil: Instant }>
   now(): Instant
   find(workspace: string, id: RunId): MemoryRun | undefined
+  readonly slots: MemorySlots
 }
 
 export class MemoryReader implements RunReader {
@@ -60,6 +62,21 @@ export class MemoryReader implements RunReader {
     return row ? documentsOf(row) : []
   }
 
+  async limitRules() {
+    return this.store.slots.named()
+  }
+
+  async limitUse() {
+    return useOf(this.store.runs.values(), this.store.now())
+  }
+
+  async holders(where: Parameters<RunReader['holders']>[0], atMost: number) {
+    return holdersOf(this.store.runs.values(), where)
+      .sort(byUid)
+      .slice(0, atMost)
+      .map(({ run }) => run.id)
+  }
+
   async openChildren(uid: Uid): Promise<readonly RunView[]> {
     return [...this.store.runs.values()]
       .filter((row) => row.run.parent?.uid === uid && !isFinal(row.status))
@@ -79,11 +96,15 @@ const byUid = (a: MemoryRun, b: MemoryRun): number => (a.uid < b.uid ? -1 : 1)
 
 /** As it is computed for people (src/engine/info.ts). */
 function shownReason(row: MemoryRun, now: Instant, live: readonly string[]): WaitReason | null {
-  const { owner, stop, dueAt, startedAt, status, reason, version } = row
-  const isDue = owner === null && stop === null && dueAt !== null && dueAt <= now
+  const { owner, stop, dueAt, asksAt, startedAt, status, reason, version } = row
+  const since = dueAt ?? asksAt
+  const isDue = owner === null && stop === null && since !== null && since <= now
   const code = `${row.run.definition}@${version ?? ''}`
   const hasCode = live.some((one) => (version === null ? one.startsWith(code) : one === code))
   if (isDue && startedAt !== null && !hasCode) return 'missing-code'
+  const isPlain = row.divergedBuilds.length === 0
+  if (isDue && startedAt !== null && asksAt !== null && isPlain && status === 'waiting')
+    return 'slot'
   return status === 'waiting' ? (reason ?? 'slot') : null
 }
 

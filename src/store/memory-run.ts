@@ -17,7 +17,7 @@ import {
 /** A row of `runs`, with its journal and its mailbox. */
 export interface MemoryRun {
   readonly uid: Uid
-  readonly run: NewRun
+  run: NewRun
   version: string | null
   status: Status
   reason: StoredReason | null
@@ -29,6 +29,9 @@ export interface MemoryRun {
   readonly documents: MemoryDocument[]
   owner: WorkerId | null
   dueAt: Instant | null
+  /** As in 0006_limits.sql. */
+  slot: boolean | null
+  asksAt: Instant | null
   epoch: number
   attempt: number
   crashes: number
@@ -81,6 +84,7 @@ export function own(row: MemoryRun, by: Worker, now: Instant): Claimed {
   row.owner = by.id
   row.epoch += 1
   row.dueAt = null
+  row.asksAt = null
   row.status = 'running'
   row.reason = null
   row.updatedAt = now
@@ -93,10 +97,18 @@ export function own(row: MemoryRun, by: Worker, now: Instant): Claimed {
 export function release(row: MemoryRun, now: Instant): void {
   const isPaused = row.stop === 'pause'
   row.owner = null
-  row.dueAt = isPaused ? null : now
+  if (isPaused && row.slot) row.slot = false
+  setDue(row, isPaused ? null : now)
   row.status = row.journal.length === 1 && !isPaused ? 'pending' : 'waiting'
   row.reason = isPaused ? 'paused' : null
   row.updatedAt = now
+}
+
+/** Due then; without a slot it asks for one then. What is to be cancelled needs none. */
+export function setDue(row: MemoryRun, at: Instant | null): void {
+  const asks = row.slot === false && row.stop !== 'cancel'
+  row.dueAt = asks ? null : at
+  row.asksAt = asks ? at : null
 }
 
 export function claimedOf(row: MemoryRun): Claimed {
@@ -124,7 +136,9 @@ export function claimedOf(row: MemoryRun): Claimed {
 }
 
 export function viewOf(row: MemoryRun): RunView {
-  const { version, status, reason, stop, dueAt, owner, attempt, crashes, undoOpen } = row
+  const { version, status, reason, stop, slot, owner, attempt, crashes, undoOpen } = row
+  const dueAt = row.dueAt ?? row.asksAt
+  const limits = slot === null ? null : (row.run.limits ?? null)
   const { state: shown, place, error } = row
   const { uid, createdAt, updatedAt, startedAt, finishedAt, deadlineAt } = row
   const { id, workspace, definition, tags, input, parent } = row.run
@@ -138,6 +152,8 @@ export function viewOf(row: MemoryRun): RunView {
     reason,
     stop,
     dueAt,
+    slot,
+    limits,
     owner,
     attempt,
     crashes,

@@ -1,4 +1,4 @@
-// The tables of the store in memory, and the commit on them, in the order of commit_v1: turns without messages and
+// The tables of the store in memory, and the commit on them, in the order of commit_v2: turns without messages and
 // starts, turns with messages, then all mail.
 
 import type {
@@ -16,7 +16,7 @@ import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
 import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
-import { idKey, type MemoryRun, release, versionFor } from './memory-run.js'
+import { idKey, type MemoryRun, release, setDue, versionFor } from './memory-run.js'
 import { createdMeta, isOutcome } from './pack-commit.js'
 
 /** Protections that a test may take out, to prove that it would be noticed. */
@@ -32,6 +32,8 @@ export type MemoryDefect =
   | 'unlock-unfenced'
   | 'taken-though-refused'
   | 'reap-without-lease'
+  | 'park-keeps-slot'
+  | 'admit-without-count'
 
 export interface MemoryStoreOptions {
   readonly now: () => Instant
@@ -49,6 +51,8 @@ interface Batch {
   readonly resent: boolean
   readonly spans: Span[]
   readonly fates: Map<TurnDelta, 'applied' | 'repeated' | Answer>
+  /** Those with limits that were started, woken, or have given their slot back. */
+  isAsking: boolean
 }
 
 export class MemoryTables {
@@ -79,7 +83,14 @@ export class MemoryTables {
   ): Committed {
     refuseUnstorable(deltas, { byId: this.byId, runs: this.runs })
     const now = this.now()
-    const batch: Batch = { by, now, resent: options.resent, spans: [], fates: new Map() }
+    const batch: Batch = {
+      by,
+      now,
+      resent: options.resent,
+      spans: [],
+      fates: new Map(),
+      isAsking: false,
+    }
     const turns = deltas.filter((delta) => delta.kind === 'turn')
     turns.sort((a, b) => (a.fence.uid < b.fence.uid ? -1 : 1))
     const starts = deltas.filter((delta) => delta.kind === 'start')
@@ -93,7 +104,11 @@ export class MemoryTables {
     for (const child of telling.flatMap((turn) => turn.starts)) this.start(child, batch)
 
     const letters = this.mail(messages, telling)
-    const { fates, claimed } = deliver(letters, {
+    const {
+      fates,
+      claimed,
+      isAsking: isWoken,
+    } = deliver(letters, {
       by,
       now,
       mailboxMax: this.mailboxMax,
@@ -107,7 +122,8 @@ export class MemoryTables {
       const at = messages.indexOf(delta)
       return mailAnswer(letters[at]?.row, fates[at] ?? 'RUN_NOT_FOUND')
     })
-    return { now, answers, claimed, feedId: options.feed ? this.fed(batch) : null }
+    const feedId = options.feed ? this.fed(batch) : null
+    return { now, answers, claimed, feedId, isAsking: batch.isAsking || isWoken }
   }
 
   private fed({ by, spans }: Batch): number | null {
@@ -142,6 +158,7 @@ export class MemoryTables {
     }
     const repeated = this.runs.has(run.uid)
     if (!repeated) this.insert(delta, batch)
+    batch.isAsking ||= !repeated && run.limits != null
     return { ...done(run.uid), repeated }
   }
 
@@ -164,7 +181,9 @@ export class MemoryTables {
       error: null,
       documents: [],
       owner: claim && by ? by.id : null,
-      dueAt: claim ? null : dueAt,
+      dueAt: claim || run.limits ? null : dueAt,
+      slot: run.limits ? false : null,
+      asksAt: run.limits ? dueAt : null,
       epoch: claim ? 1 : 0,
       attempt: 1,
       crashes: 0,
@@ -213,6 +232,7 @@ export class MemoryTables {
     this.leaves(row, delta, from)
     this.listens(row, delta)
     this.move(row, next, batch.now)
+    batch.isAsking ||= row.slot !== null && next.kind !== 'go'
     return true
   }
 
@@ -268,9 +288,12 @@ export class MemoryTables {
     if (next.kind === 'release') return release(row, now)
     row.reason = null
     if (next.kind === 'go') return
+    const keepsSlot = next.kind === 'park' && next.keepsSlot && row.stop !== 'pause'
+    if (row.slot && !keepsSlot && !this.defects.has('park-keeps-slot')) row.slot = false
     row.owner = null
-    row.dueAt = null
+    setDue(row, null)
     if (next.kind === 'end') {
+      if (row.slot) row.slot = false
       row.status = next.status
       row.finishedAt = now
       return
@@ -281,7 +304,7 @@ export class MemoryTables {
     if (row.stop !== 'pause') {
       const hasMail = row.inbox > seen && !this.defects.has('park-ignores-inbox')
       const isTold = row.stop === 'cancel' && next.stopSeen !== 'cancel'
-      row.dueAt = isTold || hasMail || build !== null ? now : next.dueAt
+      setDue(row, isTold || hasMail || build !== null ? now : next.dueAt)
     }
     if (build === null) return
     const others = row.divergedBuilds.filter((one) => one !== build)

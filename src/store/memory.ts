@@ -3,12 +3,15 @@
 // wrong, so `busy` is never its answer.
 
 import type {
+  Admitted,
   Call,
   Called,
   Committed,
+  Debounced,
   Delta,
   FeedEntry,
   Fence,
+  LoneStart,
   Owned,
   RunReader,
   Settled,
@@ -19,9 +22,10 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
+import { MemorySlots, pushBack } from './memory-limits.js'
 import { MemoryReader } from './memory-reader.js'
-import { checkEntry } from './memory-refusals.js'
-import { claimedOf, entryOf, messageOf, neededOf, own, release } from './memory-run.js'
+import { checkEntry, refuseUnstorable } from './memory-refusals.js'
+import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
 import { MemorySchedules } from './memory-schedules.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
@@ -34,6 +38,8 @@ export class MemoryStore extends MemorySchedules implements Store {
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
   /** Who reaps: the worker that has joined last. */
   private joined: WorkerId | null = null
+  readonly slots = new MemorySlots()
+  private readonly debounced = new Map<string, Uid>()
 
   constructor(options: MemoryStoreOptions) {
     super(options)
@@ -72,6 +78,27 @@ export class MemoryStore extends MemorySchedules implements Store {
     })
   }
 
+  async admit(isSweep: boolean): Promise<Admitted> {
+    const count = !this.defects.has('admit-without-count')
+    return this.slots.admit(this, isSweep, count)
+  }
+
+  async debounce(start: LoneStart, key: string): Promise<Debounced> {
+    const { run } = start
+    refuseUnstorable([{ kind: 'start', run, claim: false }], this)
+    const name = JSON.stringify([run.workspace, run.definition, key])
+    const row = this.runs.get(this.debounced.get(name) ?? run.uid)
+    const isPending = row?.status === 'pending' && row.owner === null && row.epoch === 0
+    if (row && isPending && row.stop === null && row.journal.length === 1) {
+      pushBack(row, run, this.now())
+      return { kind: 'done', uid: row.uid, id: row.run.id }
+    }
+    const answer = await this.startAlone(start, null)
+    if (answer.kind === 'exists') return answer
+    this.debounced.set(name, run.uid)
+    return { kind: 'done', uid: run.uid, id: run.id }
+  }
+
   // ── transactions ──────────────────────────────────────────────────────────────────────────────────────────
 
   async open(by: Worker, _limitMs: number): Promise<StepTransaction> {
@@ -103,6 +130,7 @@ export class MemoryStore extends MemorySchedules implements Store {
     const { beat } = this.workers.get(by.id) ?? { beat: 0 }
     this.workers.set(by.id, { beat, leaseUntil: now + by.leaseMs, worker: by })
     this.joined = by.id
+    this.slots.declare(by)
     return { now }
   }
 
@@ -205,8 +233,8 @@ export class MemoryStore extends MemorySchedules implements Store {
       row.crashes = 0
       row.status = 'waiting'
       row.reason = due ? null : 'child'
-      row.dueAt = due ? now : null
       row.finishedAt = null
+      setDue(row, due ? now : null)
       row.updatedAt = now
       // One that has passed would end it again at once.
       if (row.deadlineAt !== null && row.deadlineAt <= now) row.deadlineAt = null

@@ -38,7 +38,7 @@ const PRUNE_MOST = 100
 export function sqlOperating(
   driver: Driver,
   sql: Sql,
-): OperatingStore & EventStore & ScheduleStore {
+): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -176,6 +176,8 @@ function startParams({ run, meta, message }: LoneStart, within: Within | null): 
     message?.name ?? null,
     message?.payload ?? null,
     within !== null,
+    run.limits?.workspace ?? null,
+    run.limits?.key ?? null,
   ]
 }
 

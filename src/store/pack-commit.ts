@@ -1,4 +1,4 @@
-// A batch of deltas as the parameters of commit_v1. Its answers: unpack-answers.ts.
+// A batch of deltas as the parameters of commit_v2. Its answers: unpack-answers.ts.
 
 import type { Delta, MessageDelta, NewRun, StartDelta, TurnDelta, Worker } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'
@@ -67,6 +67,7 @@ export function packCommit(
       packEvents(sorted.turns),
       packDocuments(sorted.turns),
       packAnswers(sorted.turns),
+      ...limitColumns(sorted),
     ],
     places: {
       t: sorted.turns.map(({ place }) => place),
@@ -239,11 +240,15 @@ function entryColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
 }
 
 /** Callers' starts first, so that a start's index is its place among them. */
-function startColumns({ turns, starts }: Sorted): SqlValue[] {
-  const all = [
+function startsOf({ turns, starts }: Sorted) {
+  return [
     ...starts.map(({ delta }) => ({ start: delta, turn: 0 })),
     ...turns.flatMap(({ delta }, at) => delta.starts.map((start) => ({ start, turn: at + 1 }))),
   ]
+}
+
+function startColumns(sorted: Sorted): SqlValue[] {
+  const all = startsOf(sorted)
   const runs = all.map(({ start }) => start.run)
   return [
     list(all.map(({ turn }) => turn)),
@@ -262,6 +267,20 @@ function startColumns({ turns, starts }: Sorted): SqlValue[] {
     packSparse(runs.map((run) => metaText(createdMeta(run)))),
     pack(runs.map(({ input }) => input)),
   ]
+}
+
+/** Turns that keep their slot, and where starts are counted. */
+function limitColumns(sorted: Sorted): SqlValue[] {
+  const keeps = new SparseList(null)
+  for (const { delta } of sorted.turns) {
+    keeps.add(delta.next.kind === 'park' && delta.next.keepsSlot ? true : null)
+  }
+  const limits = startsOf(sorted).map(({ start }) => start.run.limits ?? null)
+  const places = [
+    limits.map((one) => one?.workspace ?? null),
+    limits.map((one) => one?.key ?? null),
+  ]
+  return [String(keeps), ...places.map(packSparse)]
 }
 
 function messageColumns({ turns, messages }: Sorted): SqlValue[] {

@@ -6,6 +6,7 @@ import type { Entry, EntryKind, Status, Stop, StoredReason } from '../model/run.
 import { documentOf } from './documents.js'
 import type { Driver, Row, SqlValue } from './driver.js'
 import { withRetries } from './errors.js'
+import { sqlLimitReader } from './limits.js'
 import type { Sql } from './sql.js'
 import { list, metaOf, numberOf, numberOfOrNull, pack, tagsOf, textOf, textOrNull } from './wire.js'
 
@@ -13,6 +14,7 @@ export function sqlReader(driver: Driver, sql: Sql): RunReader {
   const query = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('read', text, params))
   return {
+    ...sqlLimitReader(query, sql),
     async get(workspace, id) {
       const [row] = await query(sql.getRun, [workspace, id])
       return row === undefined ? null : viewOf(row)
@@ -94,6 +96,11 @@ function viewOf(row: Row): RunView {
     reason: textOrNull(row, 'reason') as StoredReason | null,
     stop: textOrNull(row, 'stop') as Stop | null,
     dueAt: numberOfOrNull(row, 'due_at'),
+    slot: typeof row.slot === 'boolean' ? row.slot : null,
+    limits:
+      typeof row.slot === 'boolean'
+        ? { workspace: textOf(row, 'limit_workspace'), key: textOf(row, 'limit_key') }
+        : null,
     owner: textOrNull(row, 'owner') as WorkerId | null,
     seq: numberOf(row, 'seq'),
     attempt: numberOf(row, 'attempt'),

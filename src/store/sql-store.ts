@@ -10,6 +10,7 @@ import type {
   EventStore,
   FeedEntry,
   Fence,
+  LimitStore,
   Loaded,
   OperatingStore,
   Owned,
@@ -27,6 +28,7 @@ import type { FinalStatus } from '../model/run.js'
 import { commitBatch } from './commit.js'
 import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
+import { limitParams, sqlLimits } from './limits.js'
 import { checkSchemaName, migrate } from './migrate.js'
 import { sqlOperating } from './operating.js'
 import { definitionsText, entryOf, sqlReader } from './reader.js'
@@ -77,11 +79,12 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
   const store = new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
-  return Object.assign(store, sqlOperating(driver, sql))
+  return Object.assign(store, sqlOperating(driver, sql), sqlLimits(driver, sql))
 }
 
 class SqlStore
-  implements Omit<Store, keyof OperatingStore | keyof EventStore | keyof ScheduleStore>
+  implements
+    Omit<Store, keyof OperatingStore | keyof EventStore | keyof ScheduleStore | keyof LimitStore>
 {
   readonly isSingle: boolean
   readonly read: RunReader
@@ -152,7 +155,8 @@ class SqlStore
 
   async join(by: Worker) {
     const { id, build, definitions, leaseMs } = by
-    const rows = await this.write(this.sql.join, [id, build, definitionsText(definitions), leaseMs])
+    const said = [id, build, definitionsText(definitions), leaseMs, ...limitParams(by)]
+    const rows = await this.write(this.sql.join, said)
     this.joined = id
     return { now: numberOf(onlyRow(rows), 'now_ms') }
   }

@@ -43,7 +43,13 @@ export async function openStepTransaction(opened: Opened): Promise<StepTransacti
         const driverError = asDriverError(error)
         // A lost race of the database: the step is executed again, and that is no attempt.
         if (isLostRace(driverError)) {
-          return { now: await opened.now(), answers: BUSY, claimed: [], feedId: null }
+          return {
+            now: await opened.now(),
+            answers: BUSY,
+            claimed: [],
+            feedId: null,
+            isAsking: false,
+          }
         }
         throw invalidTransaction(driverError) ?? asStoreError(driverError)
       }

@@ -1,4 +1,4 @@
-// The answers of commit_v1, back in the order of the deltas, and the runs that it has taken.
+// The answers of commit_v2, back in the order of the deltas, and the runs that it has taken.
 
 import type { Answer, Claimed, Delta } from '../kernel/store.js'
 import type { RunId, Uid } from '../model/ids.js'

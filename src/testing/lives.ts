@@ -190,6 +190,10 @@ export class Lives implements Kernel {
       const first = message && { ...message, id: message.id ?? this.newId<MessageId>() }
       return this.ask(({ operations }) => operations.start({ ...request, id }, first, within))
     },
+    debounce: (request, key) => {
+      const id = request.id ?? this.newId<RunId>()
+      return this.ask(({ operations }) => operations.debounce({ ...request, id }, key))
+    },
     lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
     signalWithin: (within, to, name, payload, id) =>
       this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),

@@ -8,6 +8,7 @@ import { batchContract } from './contract-batches.js'
 import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
+import { limitContract } from './contract-limits.js'
 import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
 import { operatingContract } from './contract-operating.js'
@@ -61,6 +62,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
     describe('load', () => loadingContract(on))
+    describe('limits', () => limitContract(on))
     describe('reopen', () => reopenContract(on))
     describe('a message that is answered later', () => answerContract(on))
     describe('operating', () => operatingContract(on))

@@ -22,6 +22,7 @@ const PAGES = [
   'changing-code',
   'testing',
   'databases',
+  'flow-control',
   'operating',
 ]
 

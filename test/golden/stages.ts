@@ -156,6 +156,8 @@ function memoryRun(row: Row, tables: Tables): MemoryRun {
       .map((one) => ({ ...one, isHidden: one.hidden, untilSeq: one.until_seq })),
     divergedBuilds: row.diverged_builds ?? [],
     dueAt: msOf(row.due_at),
+    slot: null,
+    asksAt: null,
     createdAt: msOf(row.created_at),
     updatedAt: msOf(row.updated_at),
     startedAt: msOf(row.started_at),

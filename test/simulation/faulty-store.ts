@@ -5,6 +5,7 @@ import type {
   Committed,
   Delta,
   Fence,
+  LoneStart,
   RunReader,
   StepTransaction,
   Store,
@@ -66,6 +67,9 @@ export class FaultyStore implements Store {
       documents: (uid) => this.call('documents', () => read.documents(uid)),
       openChildren: (uid) => this.call('openChildren', () => read.openChildren(uid)),
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
+      limitRules: () => this.call('limitRules', () => read.limitRules()),
+      limitUse: () => this.call('limitUse', () => read.limitUse()),
+      holders: (where, most) => this.call('holders', () => read.holders(where, most)),
     }
   }
 
@@ -114,6 +118,14 @@ export class FaultyStore implements Store {
   claim(by: Worker, places: number, suspects: number) {
     const { memory } = this.world
     return this.change('claim', by, () => memory.claim(by, places, suspects), true)
+  }
+
+  admit(isSweep: boolean) {
+    return this.change('admit', null, () => this.world.memory.admit(isSweep), true)
+  }
+
+  debounce(start: LoneStart, key: string) {
+    return this.change('debounce', null, () => this.world.memory.debounce(start, key), true)
   }
 
   load(
@@ -184,7 +196,7 @@ export class FaultyStore implements Store {
     if (JSON.stringify(delta).includes(POISON)) throw new StoreRefused('poison', '22P05')
     if (this.world.strikes('busy')) {
       const now = this.world.dbNow()
-      return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null }
+      return { now, answers: [{ kind: 'busy' }], claimed: [], feedId: null, isAsking: false }
     }
     const committed = await close()
     this.world.changed({ method: 'close', by, deltas: [delta], answers: committed.answers })

@@ -152,7 +152,16 @@ export function graphsProgram(stage: Stage): Program {
 }
 
 const madeFrom = (json: GraphJson): GraphMade => ({
-  ...{ name: 'graph', version: '1', description: null, input: null, signals: {}, state: null, triggers: [] },
+  ...{
+    name: 'graph',
+    version: '1',
+    description: null,
+    input: null,
+    signals: {},
+    state: null,
+    triggers: [],
+    limits: null,
+  },
   ...{ timeoutMs: null, kind: 'graph', json, plan: { ...readGraph(json), output: null } },
 })
 

@@ -8,6 +8,7 @@ import { type Entry, isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'
 import type { Change } from './faulty-store.js'
 import { answerTo, finalStatusOf, isAnswer, keyOf, knows, openQuestions } from './fold.js'
+import { checkSlot, checkSlots } from './limits.js'
 import { checkGiven, checkMachine } from './machine-invariants.js'
 import type { Dispatch } from './programs.js'
 import { checkScopes, checkUndoOrder } from './scope-invariants.js'
@@ -62,6 +63,7 @@ export class Watch {
     }
     for (const row of this.world.memory.runs.values()) this.row(row, change)
     this.capacity()
+    checkSlots(this.world, (number, message) => this.fail(number, message))
     this.leases(change)
   }
 
@@ -150,6 +152,7 @@ export class Watch {
     if (freed && change.method === 'reap' && row.crashes !== before.row.crashes + 1) {
       this.fail('F17', `${row.uid} was freed from a dead worker, and no crash was counted`)
     }
+    checkSlot(this.world, row, taken, (number, message) => this.fail(number, message))
     if (!taken || !before) return
     if (before.row.stop === 'pause' && row.stop === 'pause') {
       this.fail('rest', `${row.uid} was paused and taken`)
@@ -280,8 +283,9 @@ export class Watch {
     const { waits, children, dueAt, doubtful } = openQuestions(row)
     // A scope of it is over and waits for a child that it has told to stop: what else it left is forgotten.
     if (children.some((uid) => this.isTold(uid))) return
-    if (row.dueAt !== null) {
-      if (dueAt !== null && row.dueAt > Math.max(dueAt, this.world.dbNow()) + 1) {
+    const due = row.dueAt ?? row.asksAt
+    if (due !== null) {
+      if (dueAt !== null && due > Math.max(dueAt, this.world.dbNow()) + 1) {
         if (row.status === 'waiting') this.fail(31, `${row.uid} sleeps past ${dueAt}`)
       }
       return
@@ -308,7 +312,7 @@ export class Watch {
   }
 
   private reopenedOrphan(row: MemoryRun): void {
-    if (row.dueAt !== null) return
+    if (row.dueAt !== null || row.asksAt !== null) return
     const children = [...this.world.memory.runs.values()].some(
       (child) => child.run.parent?.uid === row.uid && !isFinal(child.status),
     )
@@ -416,6 +420,8 @@ function isSame(before: Shadow, row: MemoryRun): boolean {
     row.owner === was.owner &&
     row.epoch === was.epoch &&
     row.dueAt === was.dueAt &&
+    row.asksAt === was.asksAt &&
+    row.slot === was.slot &&
     row.taken === was.taken &&
     row.inbox === was.inbox &&
     row.stop === was.stop

@@ -36,8 +36,10 @@ const UNDO: Aim = { starts: 10, depth: 3, cancels: 3 }
 
 /** Machines, and callers that wait for what they bring about. */
 const PLACES: Aim = { machines: 12, starts: 10 }
-/** As they were before there were machines. */
-const NO_MACHINES: Aim = { machines: 0 }
+/** Runs that wait for slots. */
+const LIMITED: Aim = { limits: 2, starts: 10 }
+/** As they were before there were machines, and limits. */
+const NO_MACHINES: Aim = { machines: 0, limits: 0 }
 
 const KERNEL: Readonly<Record<Defect, Look>> = {
   'start-before-durable': { canary: 'step starts before earlier outcomes are durable' },
@@ -83,6 +85,8 @@ const STORE: Readonly<Record<MemoryDefect, Look>> = {
   'fence-by-worker': { canary: 'epoch=worker id', aim: LATE },
   'unlock-unfenced': { canary: 'unconditional unlock', aim: ZOMBIES },
   'taken-though-refused': { canary: 'mailbox delete before append', aim: MAIL },
+  'park-keeps-slot': { aim: LIMITED },
+  'admit-without-count': { aim: LIMITED },
   'reap-without-lease': { canary: 'Node clock for lease', aim: ZOMBIES },
 }
 

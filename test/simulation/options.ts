@@ -36,6 +36,8 @@ export interface Options {
   readonly waits: number
   /** Half of what is started is machines; callers trigger them, and send events to others, so often. */
   readonly machines: number
+  /** So many runs of each definition at once; 0: as many as there are. */
+  readonly limits: number
   readonly mailboxMax: number
   /** A commit takes at least so long, and callers come all at once: batches fill. 0: as they come. */
   readonly crowdMs: number
@@ -99,6 +101,7 @@ export function optionsOf(seed: number): Options {
     ...racesOf(seed),
     waits: 0,
     machines: machinesOf(seed),
+    limits: limitsOf(seed),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
     faults: {
@@ -125,6 +128,12 @@ export function optionsOf(seed: number): Options {
 function othersOf(seed: number): number {
   const rng = new Rng(seed ^ 0x07e4)
   return rng.chance(0.35) ? rng.between(1, 10) : 0
+}
+
+/** From chance of its own, as below. */
+function limitsOf(seed: number): number {
+  const rng = new Rng(seed ^ 0x117a)
+  return rng.chance(0.2) ? rng.between(1, 3) : 0
 }
 
 /** From chance of its own, as below. */

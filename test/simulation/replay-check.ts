@@ -65,7 +65,15 @@ function endedByItself(row: MemoryRun): boolean {
 function beforeItsEnd(row: MemoryRun, now: number): MemoryRun {
   const journal = row.journal.filter((entry) => finalStatusOf(entry) === null)
   const open = { status: 'waiting', reason: 'timer', owner: null, stop: null, epoch: 0 } as const
-  const fresh = { dueAt: now, crashes: 0, finishedAt: null, deadlineAt: null, divergedBuilds: [] }
+  const fresh = {
+    dueAt: now,
+    slot: null,
+    asksAt: null,
+    crashes: 0,
+    finishedAt: null,
+    deadlineAt: null,
+    divergedBuilds: [],
+  }
   const messages = row.messages.map((message) => ({ ...message }))
   return { ...row, ...open, ...fresh, run: { ...row.run, parent: null }, journal, messages }
 }

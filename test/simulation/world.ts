@@ -12,6 +12,7 @@ import { countBatch, newBatches } from './batches.js'
 import { type Change, FaultyStore, type Witness } from './faulty-store.js'
 import { graphsProgram } from './graphs.js'
 import { Watch } from './invariants.js'
+import { limitsOf } from './limits.js'
 import { counterProgram, opsProgram } from './machines.js'
 import type { Aim, Faults, Options } from './options.js'
 import { type Dispatch, flowProgram, type Stage, taskProgram } from './programs.js'
@@ -198,11 +199,14 @@ export class World implements Witness {
     if (this.options.machines > 0) {
       programs.push(opsProgram(stage), counterProgram(stage), graphsProgram(stage))
     }
+    const limits = limitsOf(this.options)
     const { concurrency, framesMax, leaseMs, pollMs } = this.options
     createKernel({
       store,
       ports: this.ports(process),
-      programs: programs.filter((program) => definitions.includes(program.name)),
+      programs: programs
+        .filter((program) => definitions.includes(program.name))
+        .map((program) => ({ ...program, limits })),
       worker: true,
       concurrency,
       framesMax,

@@ -18,7 +18,16 @@ import type {
 } from '../types.js'
 import { makeWf } from './wf.js'
 
-const OPTIONS = ['version', 'description', 'input', 'signals', 'state', 'timeout', 'triggers']
+const OPTIONS = [
+  'version',
+  'description',
+  'input',
+  'signals',
+  'state',
+  'timeout',
+  'triggers',
+  'limits',
+]
 
 export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
   Opt<{
@@ -58,6 +67,7 @@ export function workflowProgram(made: WorkflowMade, around: Surroundings): Progr
     name: made.name,
     version: made.version,
     style: 'function',
+    limits: made.limits,
     body: async (turn) => {
       try {
         const input = await checkedInput(made, turn, around)

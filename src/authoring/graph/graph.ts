@@ -9,7 +9,7 @@ import type { GraphMade } from './graph-made.js'
 import { readGraph } from './read.js'
 import type { GraphBuilder, GraphDefinition, GraphJson, GraphOptions, Unref } from './types.js'
 
-const OPTIONS = ['version', 'description', 'timeout', 'input', 'triggers', 'settings']
+const OPTIONS = ['version', 'description', 'timeout', 'input', 'triggers', 'limits', 'settings']
 
 /** Throws GRAPH_INVALID with everything that is wrong. */
 export function graph<const Id extends string>(
@@ -31,7 +31,10 @@ function fromJson(given: unknown): Definition & { readonly json: GraphJson } {
   const plan = readGraph(given)
   const json = structuredClone(given) as GraphJson
   const { id, version, description, triggers } = json
-  const facts = readFacts(id, `graph("${id}")`, { version, description, triggers })
+  const facts = readFacts(id, `graph("${id}")`, {
+    ...{ version, description, triggers },
+    limits: limitsOf(json.settings),
+  })
   return definitionOf({ ...facts, kind: 'graph', plan, json })
 }
 
@@ -46,8 +49,10 @@ function fromBuilder(args: readonly unknown[]): Definition & { readonly json: Gr
     throw optionInvalid('build', where, build, 'a function: (g) => { … }')
   }
   checkOptions(options, where, OPTIONS)
-  const { triggers, settings, timeout, ...given } = options as Dict
-  const facts = readFacts(name, where, { ...given, triggers })
+  const { triggers, limits: limited, settings: set, timeout, ...given } = options as Dict
+  const settings = limited || set ? { ...(limited as object), ...(set as object) } : undefined
+  const limits = limitsOf(settings as GraphJson['settings'])
+  const facts = readFacts(name, where, { ...given, triggers, limits })
   const { version, description } = facts
   const json: GraphJson = {
     id: name,
@@ -63,6 +68,12 @@ function fromBuilder(args: readonly unknown[]): Definition & { readonly json: Gr
     ...buildGraph(build as (g: GraphBuilder<unknown>) => unknown),
   }
   return definitionOf({ ...facts, kind: 'graph', plan: readGraph(json), json })
+}
+
+/** What a graph says of them, and else ten runs of it and fifty of a workspace at once. */
+function limitsOf(settings: GraphJson['settings']): object {
+  const { concurrency = 10, perWorkspace = 50, perKey, rate } = settings ?? {}
+  return { concurrency, perWorkspace, ...(perKey && { perKey }), ...(rate && { rate }) }
 }
 
 function definitionOf(made: GraphMade): Definition & { readonly json: GraphJson } {

@@ -13,14 +13,12 @@ import type { ExecutionContext, Scene } from './visit.js'
 import { causeOf, type Walked, walk } from './walk.js'
 import { Watch } from './watch.js'
 
-/** The tag of a run that says what has started it. */
-export const TRIGGERED_BY = 'perdure.triggeredBy'
-
 export function graphProgram(made: GraphMade, around: Surroundings): Program {
   return {
     name: made.name,
     version: made.version,
     style: 'graph',
+    limits: made.limits,
     body: async (turn) => {
       const watch = new Watch(turn, made.plan)
       try {
@@ -37,8 +35,9 @@ export function graphProgram(made: GraphMade, around: Surroundings): Program {
   }
 }
 
-function contextOf({ workspace, id, definition, tags, parentId }: RunFacts): ExecutionContext {
-  const triggeredBy = tags[TRIGGERED_BY] ?? (parentId ? `run:${parentId}` : 'manual')
+function contextOf({ workspace, id, definition, parentId }: RunFacts): ExecutionContext {
+  const [kind] = /^(cron|event)(?=:)/.exec(id) ?? []
+  const triggeredBy = kind ?? (parentId ? `run:${parentId}` : 'manual')
   return { workspaceId: workspace, executionId: id, workflowId: definition, triggeredBy }
 }
 

@@ -8,6 +8,7 @@ import type {
   EventName,
   HeardEvent,
   InputOf,
+  Limits,
   Loose,
   Opt,
   OutputOf,
@@ -16,6 +17,7 @@ import type {
   Step,
   Target,
   Tasks,
+  Trigger,
   With,
 } from '../types.js'
 
@@ -23,25 +25,6 @@ import type {
 export interface Cel {
   readonly cel: string
 }
-
-/** What starts runs by itself. */
-export type GraphTrigger =
-  | { readonly type: 'manual' }
-  | { readonly type: 'webhook'; readonly path?: string }
-  | { readonly type: 'event'; readonly event: EventName; readonly match?: Dict }
-  | {
-      readonly type: 'cron'
-      readonly cron: string
-      readonly timezone?: string
-      readonly missed?: 'skip' | 'once'
-    }
-
-export type GraphLimits = Opt<{
-  concurrency: number
-  perWorkspace: number
-  perKey: { key: string; concurrency: number }
-  rate: { runs: number; per: Duration }
-}>
 
 type Nothing = Record<never, never>
 
@@ -102,8 +85,8 @@ export interface GraphJson<Id extends string = string> {
   id: string
   version?: string
   description?: string
-  triggers?: readonly GraphTrigger[]
-  settings?: GraphLimits & Opt<{ timeout: Duration; waitTimeout: Duration }>
+  triggers?: readonly Trigger[]
+  settings?: Limits & Opt<{ timeout: Duration; waitTimeout: Duration }>
   nodes: readonly (GraphNode<Id> | CustomNode<Id>)[]
   edges: readonly { from: NoInfer<Id> | 'trigger'; to: NoInfer<Id>; when?: string | boolean }[]
   /** What a run gives back; without it, its variables. */
@@ -113,7 +96,7 @@ export interface GraphJson<Id extends string = string> {
 export type GraphOptions<R, I> = DefinitionOptions &
   Opt<{
     input: Schema<R, I>
-    triggers: readonly GraphTrigger[]
+    triggers: readonly Trigger[]
     settings: GraphJson['settings']
   }>
 

@@ -47,6 +47,7 @@ const OPTIONS = [
   'description',
   'timeout',
   'triggers',
+  'limits',
   'input',
   'state',
   'output',

@@ -25,6 +25,7 @@ const OPTIONS = [
   'description',
   'timeout',
   'triggers',
+  'limits',
 ]
 const DEPTH_MAX = 100
 

@@ -23,6 +23,7 @@ const OPTIONS = [
   'description',
   'timeout',
   'triggers',
+  'limits',
   'input',
   'state',
   'output',

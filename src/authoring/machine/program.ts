@@ -19,6 +19,7 @@ export function machineProgram(made: MachineMade, around: Surroundings): Program
     name: made.name,
     version: made.version,
     style: 'machine',
+    limits: made.limits,
     body: async (turn) => {
       try {
         const input = await checkedInput(made, turn, around)

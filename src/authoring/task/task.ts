@@ -14,6 +14,7 @@ import type {
   Definition,
   FnTypes,
   InputNotDeclared,
+  Limits,
   Nothing,
   Opt,
   Result,
@@ -23,7 +24,15 @@ import type {
   Trigger,
 } from '../types.js'
 
-const OPTIONS = ['version', 'description', 'input', 'timeout', 'triggers', ...RETRY_OPTIONS]
+const OPTIONS = [
+  'version',
+  'description',
+  'input',
+  'timeout',
+  'triggers',
+  'limits',
+  ...RETRY_OPTIONS,
+]
 
 export type TaskOptions<R, I> = RetryOptions &
   Opt<{
@@ -33,6 +42,7 @@ export type TaskOptions<R, I> = RetryOptions &
     timeout: Duration
     triggers: readonly Trigger[]
     input: Schema<R, I>
+    limits: Limits
   }>
 
 export type TaskMade = Extract<Made, { kind: 'task' }>
@@ -63,6 +73,7 @@ export function taskProgram(made: TaskMade, around: Surroundings): Program {
     name: made.name,
     version: made.version,
     style: 'task',
+    limits: made.limits,
     body: (turn) => {
       const { order } = turn.run
       return turn.step('run', {

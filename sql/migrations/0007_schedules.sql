@@ -59,7 +59,9 @@ begin
       answer := 'skipped';
     else
       select case when x.kind = 'done' then 'fired' else 'known' end into answer
-        from start_v1(r_uid, 5, 0, r_timeout, s.workspace, r_id, s.def, null, r_tags, r_meta, s.input, null, null, null, true) x;
+        from start_v2(r_uid, 5, 0, r_timeout, s.workspace, r_id, s.def, null, r_tags, r_meta, s.input, null, null, null, true,
+          (select case when l.per_workspace is null then '' else s.workspace end from limits l where l.def = s.def),
+          (select '' from limits l where l.def = s.def)) x;
     end if;
   end if;
   update schedules c
@@ -120,9 +122,11 @@ begin
     end if;
     ms := lpad(to_hex(ms_v1(clock_v1())::bigint), 12, '0');
     chance := gen_random_uuid()::text;
-    perform start_v1((left(ms, 8) || '-' || right(ms, 4) || '-7' || substr(chance, 16, 3) || '-' || substr(chance, 20))::uuid,
+    perform start_v2((left(ms, 8) || '-' || right(ms, 4) || '-7' || substr(chance, 16, 3) || '-' || substr(chance, 20))::uuid,
       5, 0, s.timeout_ms, new.workspace, run, s.def, null, json_build_object('event', new.name)::text, '{"bornWith":1}',
-      new.payload, null, null, null, true);
+      new.payload, null, null, null, true,
+      (select case when l.per_workspace is null then '' else new.workspace end from limits l where l.def = s.def),
+      (select '' from limits l where l.def = s.def));
   end loop;
   return null;
 end $f$;

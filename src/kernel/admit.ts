@@ -1,0 +1,91 @@
+// Admitter: gives slots to runs of limited definitions, after a commit that asked for one or gave one back, when somebody asks
+// next, and otherwise once a second: if whoever gave a slot back died before it could ask, that is all it costs.
+//
+// A process that has no limited definitions and has heard of none asks nothing.
+
+import { ADMIT_CALLS_MAX } from '../model/limits.js'
+import type { Instant } from '../model/run.js'
+import type { Ports } from './ports.js'
+import type { Store } from './store.js'
+
+export interface AdmitterDeps {
+  readonly store: Store
+  readonly ports: Ports
+  /** A definition of this process has limits. */
+  readonly isLimited: boolean
+  now(): Instant
+  /** Something is due that was not. */
+  admitted(): void
+}
+
+export class Admitter {
+  private readonly deps: AdmitterDeps
+  private isNeeded: boolean
+  private isAsking = false
+  private isPoked = false
+  private isClosed = false
+  private offTimer: () => void = () => {}
+
+  constructor(deps: AdmitterDeps) {
+    this.deps = deps
+    this.isNeeded = deps.isLimited
+  }
+
+  /** A slot was asked for, or given back. */
+  poke(): void {
+    this.isNeeded = true
+    this.isPoked = true
+    void this.look(false)
+  }
+
+  /** Something was made due past the committer: perhaps it asks for a slot instead. */
+  madeDue(): void {
+    if (this.isNeeded) this.poke()
+  }
+
+  /** Once a second. */
+  upkeep(): void {
+    if (this.isNeeded) void this.look(true)
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.offTimer()
+  }
+
+  private async look(isSweep: boolean): Promise<void> {
+    if (this.isAsking || this.isClosed) return
+    this.isAsking = true
+    try {
+      do {
+        this.isPoked = false
+        await this.sweep(isSweep)
+      } while (this.isPoked && !this.isClosed)
+    } catch {
+      // The database is away: it is asked again in a second.
+    } finally {
+      this.isAsking = false
+    }
+  }
+
+  /** All groups once; where there are too many for that, the next look goes on. */
+  private async sweep(isSweep: boolean): Promise<void> {
+    const { store, ports } = this.deps
+    let nextAt: Instant | null = null
+    for (let calls = 1; calls <= ADMIT_CALLS_MAX && !this.isClosed; calls += 1) {
+      ports.fault('admit.before')
+      const answer = await store.admit(isSweep)
+      ports.fault('admit.after')
+      if (answer.admitted > 0) this.deps.admitted()
+      nextAt = Math.min(
+        nextAt ?? Number.POSITIVE_INFINITY,
+        answer.nextAt ?? Number.POSITIVE_INFINITY,
+      )
+      if (answer.isEnd && answer.isStart) break
+    }
+    this.offTimer()
+    if (nextAt === null || !Number.isFinite(nextAt) || this.isClosed) return
+    const waitMs = Math.max(1, nextAt - this.deps.now())
+    this.offTimer = ports.clock.after(waitMs, () => this.poke())
+  }
+}

@@ -1,0 +1,105 @@
+// Limits on SQL: what definitions say, slots, and who has them.
+
+import type {
+  LimitReader,
+  LimitStore,
+  LimitUse,
+  LoneStart,
+  NamedRules,
+  OperatingStore,
+  Worker,
+} from '../kernel/store.js'
+import type { Rate } from '../model/admission.js'
+import type { RunId, Uid } from '../model/ids.js'
+import { ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX } from '../model/limits.js'
+import type { Driver, Row, SqlValue } from './driver.js'
+import { withRetries } from './errors.js'
+import type { Sql } from './sql.js'
+import { metaText, numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
+
+export function sqlLimits(driver: Driver, sql: Sql): LimitStore & Pick<OperatingStore, 'debounce'> {
+  return {
+    async admit(isSweep) {
+      const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, isSweep]
+      const row = onlyRow(await withRetries(() => driver.query('commit', sql.admit, params)))
+      return {
+        now: numberOf(row, 'now_ms'),
+        admitted: numberOf(row, 'admitted'),
+        nextAt: numberOfOrNull(row, 'next_ms'),
+        isStart: row.is_start === true,
+        isEnd: row.is_end === true,
+      }
+    },
+    async debounce(start, key) {
+      const params = [key, ...debounceParams(start)]
+      const row = onlyRow(await withRetries(() => driver.query('commit', sql.debounce, params)))
+      const uid = textOf(row, 'uid') as Uid
+      if (row.kind === 'done') return { kind: 'done', uid, id: textOf(row, 'id') as RunId }
+      return { kind: 'exists', uid, definition: textOf(row, 'def'), same: row.is_same === true }
+    },
+  }
+}
+
+export function sqlLimitReader(
+  query: (text: string, params: readonly SqlValue[]) => Promise<readonly Row[]>,
+  sql: Sql,
+): LimitReader {
+  return {
+    async limitRules() {
+      return (await query(sql.limitRules, [])).map(rulesOf)
+    },
+    async limitUse() {
+      return (await query(sql.limitUse, [])).map((row) => ({
+        kind: textOf(row, 'kind') as LimitUse['kind'],
+        definition: textOf(row, 'def'),
+        name: textOf(row, 'name'),
+        used: numberOf(row, 'used'),
+        asking: numberOf(row, 'asking'),
+      }))
+    },
+    async holders({ definition, workspace, key }, atMost) {
+      const rows = await query(sql.holders, [definition, workspace, key, atMost])
+      return rows.map((row) => textOf(row, 'id') as RunId)
+    },
+  }
+}
+
+function debounceParams({ run, meta }: LoneStart): SqlValue[] {
+  const names = [run.workspace, run.id, run.definition, run.version, JSON.stringify(run.tags)]
+  const counted = [run.limits?.workspace ?? null, run.limits?.key ?? null]
+  const times = [run.priority, run.delayMs, run.timeoutMs]
+  return [run.uid, ...times, ...names, metaText(meta), run.input, ...counted]
+}
+
+/** What join_v2 is told: the names of all definitions, and the limits of those that have some. */
+export function limitParams({ definitions }: Worker): SqlValue[] {
+  const limited = definitions.flatMap(({ name, limits }) => {
+    if (!limits) return []
+    const { concurrency, perWorkspace, perKey, keyPath, rate, keyRate } = limits
+    const rates = [
+      rate?.runs ?? null,
+      rate?.perMs ?? null,
+      keyRate?.runs ?? null,
+      keyRate?.perMs ?? null,
+    ]
+    return [[name, concurrency, perWorkspace, perKey, keyPath, ...rates]]
+  })
+  return [pack(definitions.map(({ name }) => name)), JSON.stringify(limited)]
+}
+
+function rulesOf(row: Row): NamedRules {
+  return {
+    definition: textOf(row, 'def'),
+    concurrency: numberOfOrNull(row, 'concurrency'),
+    perWorkspace: numberOfOrNull(row, 'per_workspace'),
+    perKey: numberOfOrNull(row, 'per_key'),
+    keyPath: textOrNull(row, 'key_path'),
+    rate: rateOf(row, 'rate'),
+    keyRate: rateOf(row, 'key_rate'),
+  }
+}
+
+function rateOf(row: Row, name: string): Rate | null {
+  const runs = numberOfOrNull(row, `${name}_runs`)
+  return runs === null ? null : { runs, perMs: numberOf(row, `${name}_ms`) }
+}
