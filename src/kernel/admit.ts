@@ -4,7 +4,6 @@
 // A process that has no limited definitions and has heard of none asks nothing.
 
 import { ADMIT_CALLS_MAX } from '../model/limits.js'
-import type { Instant } from '../model/run.js'
 import type { Ports } from './ports.js'
 import type { Store } from './store.js'
 
@@ -13,7 +12,6 @@ export interface AdmitterDeps {
   readonly ports: Ports
   /** A definition of this process has limits. */
   readonly isLimited: boolean
-  now(): Instant
   /** Something is due that was not. */
   admitted(): void
 }
@@ -71,21 +69,19 @@ export class Admitter {
   /** All groups once; where there are too many for that, the next look goes on. */
   private async sweep(isSweep: boolean): Promise<void> {
     const { store, ports } = this.deps
-    let nextAt: Instant | null = null
+    let waitMs: number | null = null
     for (let calls = 1; calls <= ADMIT_CALLS_MAX && !this.isClosed; calls += 1) {
       ports.fault('admit.before')
       const answer = await store.admit(isSweep)
       ports.fault('admit.after')
       if (answer.admitted > 0) this.deps.admitted()
-      nextAt = Math.min(
-        nextAt ?? Number.POSITIVE_INFINITY,
-        answer.nextAt ?? Number.POSITIVE_INFINITY,
-      )
+      // By the clock that says when: this process's own may be ahead of it.
+      const wait = answer.nextAt === null ? null : answer.nextAt - answer.now
+      if (wait !== null) waitMs = Math.min(waitMs ?? wait, wait)
       if (answer.isEnd && answer.isStart) break
     }
     this.offTimer()
-    if (nextAt === null || !Number.isFinite(nextAt) || this.isClosed) return
-    const waitMs = Math.max(1, nextAt - this.deps.now())
-    this.offTimer = ports.clock.after(waitMs, () => this.poke())
+    if (waitMs === null || this.isClosed) return
+    this.offTimer = ports.clock.after(Math.max(1, waitMs), () => this.poke())
   }
 }

@@ -262,8 +262,7 @@ export class WorkerHost {
   private makeAdmitter(): Admitter {
     const { store, ports } = this.options
     const isLimited = this.programs.areLimited
-    const now = () => this.anchor.now()
-    return new Admitter({ store, ports, isLimited, now, admitted: () => this.due() })
+    return new Admitter({ store, ports, isLimited, admitted: () => this.due() })
   }
 
   private makeClaimer(): Claimer {

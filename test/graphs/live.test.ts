@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { cel, type GraphJson, graph, nodeType, task } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
-import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
+import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
 type Nodes = GraphJson['nodes']
 type Edges = GraphJson['edges']
@@ -130,18 +130,66 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     expect(output).toMatchObject({ sum: 15, seen: 'before', last: 'left', who: 'default' })
   })
 
-  test('[D03] [D28] stores what a node gave before the next one starts, and goes on after a restart without running it again', async () => {
+  test('[D03] [D17] stores what a node gave before the next one starts, and goes on after a restart without running it again', async () => {
     const { engine, made } = await open({
-      nodes: [noted('a'), { id: 'rest', type: 'delay', config: { for: '1h' } }, noted('b')],
-      edges: chain('trigger', 'a', 'rest', 'b'),
+      nodes: [
+        noted('a'),
+        { id: 'set', type: 'set', config: { n: cel`input.n * 2`, list: [1, cel`a`] } },
+        { id: 'rest', type: 'delay', config: { for: '1h' } },
+        noted('b', {}, { text: cel`string(n) + list[1]` }),
+      ],
+      edges: chain('trigger', 'a', 'set', 'rest', 'b'),
     })
-    const handle = await engine.start(made, {})
+    const handle = await engine.start(made, { n: 4 })
     await eventually(() => handle.status()).toBe('waiting')
     await engine.close()
     const again = await world.open([made], { options: { nodeTypes: [note] } } as never)
     await world.advance(3_600_000)
-    expect(await again.handle(made, handle.id).result()).toEqual({ a: 'a', b: 'b' })
-    expect(calls).toEqual(['a', 'b'])
+    const output = { a: 'a', n: 8, list: [1, 'a'], b: '8a' }
+    expect(await again.handle(made, handle.id).result()).toEqual(output)
+    expect(calls).toEqual(['a', '8a'])
+  })
+
+  test('[D05] [D07] begins all branches of a fork at once, and joins them once, also when others execute them', async () => {
+    const passed = gate()
+    let waiting = 0
+    const meet = task(fresh('meet'), async (_: unknown) => {
+      waiting += 1
+      if (waiting === 2) passed.open()
+      await passed.passed
+      return 'met'
+    })
+    const json = {
+      nodes: [
+        { id: 'split', type: 'fork' },
+        { id: 'left', type: 'task', config: { task: meet.name } },
+        { id: 'right', type: 'task', config: { task: meet.name } },
+        { id: 'both', type: 'merge' },
+        noted('once'),
+      ] as Nodes,
+      edges: [
+        ...chain('trigger', 'split', 'left', 'both', 'once'),
+        ...chain('split', 'right', 'both'),
+      ],
+    }
+    const { engine, made } = await open(json, [meet] as never)
+    await world.open([meet])
+    const first = await (await engine.start(made, {})).result()
+    expect(first).toMatchObject({ left: 'met', right: 'met', once: 'once' })
+    const more = await Promise.all(Array.from({ length: 10 }, () => engine.start(made, {})))
+    await Promise.all(more.map((run) => run.result()))
+    expect(calls).toHaveLength(11)
+  })
+
+  test('[D40] that has ended never changes, whatever comes', async () => {
+    const { engine, handle } = await run({ nodes: [noted('a')], edges: chain('trigger', 'a') })
+    const before = JSON.stringify(await handle.get())
+    await refusalOf(handle.cancel('too late'))
+    await refusalOf(handle.retry())
+    await refusalOf(handle.signal('any' as never, {} as never))
+    await engine.emit('anything', {})
+    expect(JSON.stringify(await handle.get())).toBe(before)
+    expect(await kindsOf(engine, handle.id)).toContain('run.completed')
   })
 
   test('[D11] [D12] [D13] [D14] [D16] [D18] waits for a time, for an event that matches, and no longer than its timeout', async () => {
@@ -207,8 +255,7 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     const handle = await engine.start(made, {})
     for (const times of [1, 2]) {
       await eventually(() => stock).toBe(times)
-      await eventually(() => handle.status()).toBe('waiting')
-      await eventually(async () => (await world.row(handle.id)).dueAt !== null).toBe(true)
+      await eventually(() => handle.get()).toMatchObject({ status: 'waiting', reason: 'timer' })
       await world.advance(60_000)
     }
     expect(await handle.result()).toMatchObject({ go: 'go' })
@@ -477,6 +524,7 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     )
     expect(JSON.stringify(first)).not.toContain('Bearer')
     server.close()
+    await engine.close()
 
     const blocked = await world.open([made])
     const refusal = await refusalOf((await blocked.start(made, { n: 1 })).result())
