@@ -15,6 +15,7 @@ export { workflow } from './authoring/function/workflow.js'
 export { cel } from './authoring/graph/cel.js'
 export type { CustomType } from './authoring/graph/custom-type.js'
 export { graph } from './authoring/graph/graph.js'
+export { graphSchema } from './authoring/graph/json-schema.js'
 export { nodeType } from './authoring/graph/node-type.js'
 export type {
   Cel,

@@ -13,7 +13,7 @@ const IS = {
   /** COMMIT of a step's own transaction. */
   commit: (letter, text) => letter === 'Q' && /^commit/i.test(text),
   /** The kernel's commit call. */
-  batch: (letter, text) => letter === 'P' && text.includes('.commit_v1('),
+  batch: (letter, text) => letter === 'P' && /\.commit_v\d+\(/.test(text),
   claim: (letter, text) => letter === 'P' && text.includes('.claim_v1('),
 }
 

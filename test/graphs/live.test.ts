@@ -321,12 +321,13 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
         nodes: [
           ...nodes,
           { id: 'oops', type: 'on-error' },
-          noted('tell', {}, { text: cel`error.message` }),
+          noted('tell', {}, { text: cel`a + ": " + error.message` }),
         ],
         edges: [...edges, { from: 'oops', to: 'tell' }],
       })
-      expect(calls).toEqual(['a', 'pay', 'refused pay'])
-      expect(output).toMatchObject({ oops: { error: { nodeId: 'pay' } }, tell: 'refused pay' })
+      // It knows what the node that failed knew.
+      expect(calls).toEqual(['a', 'pay', 'a: refused pay'])
+      expect(output).toMatchObject({ oops: { error: { nodeId: 'pay' } }, tell: 'a: refused pay' })
 
       const { engine, made } = await open({ nodes, edges })
       const handle = await engine.start(made, {})

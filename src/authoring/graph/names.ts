@@ -26,7 +26,8 @@ export function checkNames(problems: Problems, placed: readonly Placed[], shape:
       }
       const inner = [...own, ...ownOf(node)]
       check(shape.body(node), [...seen], inner)
-      check(shape.handler(node), [...seen], [...inner, 'error'])
+      // What has run before the failure; an expression that reads something else fails.
+      check(shape.handler(node), [...seen, ...contained(shape, node)], [...inner, 'error'])
       before.set(node, new Set([...seen, read.id, ...contained(shape, node)]))
     }
   }

@@ -42,7 +42,7 @@ export const tryCatch: NodeType = {
     const categories = node.config as readonly string[] | null
     if (categories && !categories.includes(error.category)) throw first.failed ?? first.failure
     const own = visit.names({ error })
-    const caught = await walk(scene, turn, node.handler ?? NO_LEVEL, visit.env, own)
+    const caught = await walk(scene, turn, node.handler ?? NO_LEVEL, first.env, own)
     const output = caught.returned ? {} : { output: { error } }
     return { ...ended(caught, 'catch'), ...output }
   },
@@ -222,7 +222,7 @@ async function sideBySide(
 
 export type Tried =
   | { readonly walked: Walked }
-  /** `env`: what was there before. */
+  /** `env`: what was known to the node that failed. */
   | { readonly failure: Failure; readonly failed: NodeFailed | null; readonly env: Env }
 
 interface Trying {
@@ -252,13 +252,16 @@ export async function tried({ scene, turn, level, env, own, name }: Trying): Pro
       }
     })
   } catch (error) {
-    return { failure: failureOf(error, 'a container'), failed, env }
+    return { failure: failureOf(error, 'a container'), failed, env: envOf(failed) ?? env }
   } finally {
     scene.watch.left(path)
   }
   if (walked) return { walked }
   throw new Error('a scope ended without its walk')
 }
+
+/** Set in a callback: what the compiler knows of it there it does not know here. */
+const envOf = (failed: NodeFailed | null): Env | undefined => failed?.env
 
 /** What a node contains, with these names of its own. */
 function inScope(

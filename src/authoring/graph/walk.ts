@@ -14,11 +14,14 @@ import { type Scene, Visit } from './visit.js'
 /** A node that failed, on its way to whoever catches it. */
 export class NodeFailed extends Error {
   readonly node: PlanNode
+  /** What was known when it ran. */
+  readonly env: Env
   override readonly cause: unknown
 
-  constructor(node: PlanNode, cause: unknown) {
+  constructor(node: PlanNode, env: Env, cause: unknown) {
     super(`node "${node.id}" failed`)
     this.node = node
+    this.env = env
     this.cause = cause
   }
 }
@@ -87,7 +90,7 @@ class Walk {
     const visit = new Visit(scene, node, turn, env, own)
     visitNode(visit).then(
       (ended) => this.left(node, env, ended),
-      (error: unknown) => this.failed(node, error),
+      (error: unknown) => this.failed(node, env, error),
     )
   }
 
@@ -116,10 +119,10 @@ class Walk {
     this.walking.resolve(walked)
   }
 
-  private failed(node: PlanNode, error: unknown): void {
+  private failed(node: PlanNode, env: Env, error: unknown): void {
     if (this.isOver) return
     this.isOver = true
-    this.walking.reject(error instanceof NodeFailed ? error : new NodeFailed(node, error))
+    this.walking.reject(error instanceof NodeFailed ? error : new NodeFailed(node, env, error))
   }
 }
 
