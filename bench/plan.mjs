@@ -50,6 +50,12 @@ export function plan({ quick }) {
       options: { seconds: quick ? 0.5 : 4 },
     },
     {
+      id: 'graphs',
+      of: 'w11',
+      systems: 'own',
+      options: { seconds: quick ? 0.5 : 4 },
+    },
+    {
       id: 'statements',
       systems: 'sql',
       options: { seconds: quick ? 0.5 : 2, peerWidthMax: rate.peerWidthMax },
@@ -121,6 +127,7 @@ const WHY = {
   idle: 'one after the other each step waits for one commit, and `commit_v1`, which does all that a commit can mean in one call, takes about half a millisecond of its own for a batch of one, and the bare statement less; both then wait for the disk.',
   wake: 'they were started within a second and wake within one: each needs the commit that takes it, the one that says it has slept and the one that ends it, and one process does about 2,000 of them per second.',
   send: 'an event is a message with a number and an id before it is four entries of a journal (taken, completed, the end of its round, the next wait) and a shown state, and its sender is answered: about ten rows where the transaction by hand writes two.',
+  node: 'a node reads its config, fills it and records it with what it gave, and a run of a graph is counted by its limits: it asks for a slot and is admitted before it is claimed.',
   signal:
     'the sender, the run and the database share two cores, and each signal is a row of its own before it is an entry: 1,000 of them are about 300 ms of work.',
 }
@@ -201,6 +208,28 @@ export const GOALS = [
     to: of('machines', 'lockedOne'),
     atLeast: 1,
     why: WHY.send,
+  },
+  {
+    workload: 'W11',
+    text: 'nodes per second of a chain of ten, to steps of a function',
+    value: of('graphs', 'chain'),
+    to: of('graphs', 'functions'),
+    atLeast: 0.5,
+    why: WHY.node,
+  },
+  {
+    workload: 'W11',
+    text: 'nodes per second of a chain of ten, to flows of BullMQ',
+    value: of('graphs', 'chain'),
+    to: of('w2', 'perSecond', 'bullmq'),
+    atLeast: 3,
+    why: WHY.node,
+  },
+  {
+    workload: 'W11',
+    text: 'runs per second under a limit per key, to runs without one',
+    value: of('graphs', 'keyed'),
+    to: of('graphs', 'free'),
   },
   embedded('w1', 'perSecond', { atLeast: 1 }),
   embedded('w2', 'perSecond', { atLeast: 1 }),
