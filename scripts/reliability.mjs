@@ -61,9 +61,11 @@ function differential({ date, seeds, calls, stores, seconds }) {
 }
 
 function soak(figures) {
-  const { date = '', faults = [] } = figures
-  const rows = faults.map(({ fault, asked, done, broken }) => [fault, asked, done, broken])
-  return [`${date}:`, '', table(['fault', 'asked for', 'done', 'broken'], rows)].join('\n')
+  const { faults = [] } = figures
+  const rows = faults.map(({ id, title, asked, unit, done, runs, broken, date }) => [
+    ...[id.toUpperCase(), title, `${asked} ${unit}`, done, runs, broken.length, date.slice(0, 10)],
+  ])
+  return table(['', 'fault', 'asked for', 'done', 'runs', 'broken', 'on'], rows)
 }
 
 function table(head, rows) {
