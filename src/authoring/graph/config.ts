@@ -1,9 +1,9 @@
 // The config of one node, read field by field.
 
-import { didYouMean, PerdureError, shown } from '../../model/errors.js'
+import { didYouMean, shown } from '../../model/errors.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import type { Config } from './plan.js'
-import type { Problems } from './problems.js'
+import { type Problems, said } from './problems.js'
 import { constant, isCel, readTemplate, type Template } from './template.js'
 
 export class ConfigOf implements Config {
@@ -83,6 +83,3 @@ export class ConfigOf implements Config {
     }
   }
 }
-
-const said = (error: unknown): string =>
-  PerdureError.is(error) ? error.message.replace(/\.$/, '') : String(error)

@@ -36,3 +36,7 @@ export const graphInvalid = (graph: string, problems: readonly Problem[]): Perdu
     },
   )
 }
+
+/** What an error says, as part of a list. */
+export const said = (error: unknown): string =>
+  PerdureError.is(error) ? error.message.replace(/\.$/, '') : String(error)

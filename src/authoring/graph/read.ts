@@ -1,6 +1,6 @@
 // From the JSON of a graph to its plan. Everything wrong is said at once; nothing is executed.
 
-import { didYouMean, PerdureError, shown } from '../../model/errors.js'
+import { didYouMean, shown } from '../../model/errors.js'
 import { DEFINITION_NAME } from '../../model/ids.js'
 import type { RetryPolicy } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
@@ -11,7 +11,7 @@ import { TYPE_NAME } from './node-type.js'
 import { BUILT_IN } from './node-types.js'
 import { custom } from './nodes-call.js'
 import type { NodeType, Plan } from './plan.js'
-import { Problems } from './problems.js'
+import { Problems, said } from './problems.js'
 import type { ReadEdge, ReadNode } from './read-parts.js'
 import { readTemplate, type Template } from './template.js'
 
@@ -56,7 +56,7 @@ const WAIT_LIMIT_MS = 24 * 3_600_000
 
 type Given = Readonly<Record<string, unknown>>
 
-export function isDict(value: unknown): value is Given {
+function isDict(value: unknown): value is Given {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -263,9 +263,6 @@ function template(problems: Problems, path: string, value: unknown): Template | 
     return null
   }
 }
-
-export const said = (error: unknown): string =>
-  PerdureError.is(error) ? error.message.replace(/\.$/, '') : String(error)
 
 function known(problems: Problems, path: string, given: Given, fields: readonly string[]): void {
   for (const key of Object.keys(given)) {
