@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { makeCluster } from './cluster.mjs'
 import { GENERATED, writeSql } from './inline-sql.mjs'
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -32,7 +33,9 @@ export async function bootstrap() {
     await install()
     // In CI a stale file has to fail (test/tidy), not to be mended in silence.
     if (!process.env.CI || !existsSync(join(ROOT, GENERATED))) writeSql(ROOT)
-    return { built: await build() }
+    const built = await build()
+    if (built) await makeCluster()
+    return { built }
   } finally {
     unlock()
   }

@@ -14,6 +14,8 @@ export function check(
     /** false: not every life listened. */
     readonly events?: boolean
     readonly isReborn?: boolean
+    /** Transactions were ended because they took too long: one life may execute their steps twice. */
+    readonly isSlow?: boolean
     /** By process: how often it was stopped at a moment of chance. */
     readonly stops?: ReadonlyMap<number, number>
   },

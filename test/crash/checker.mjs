@@ -33,7 +33,7 @@ const CLOCK_MS = 1_000
  */
 export function check(
   snapshot,
-  { runs, acked, normal, sent, events = true, isReborn = false, stops },
+  { runs, acked, normal, sent, events = true, isReborn = false, isSlow = false, stops },
 ) {
   const problems = []
   const say = (text) => problems.push(text)
@@ -55,7 +55,7 @@ export function check(
       checkAgainst(normal[kind], shapeOf(fork, world), fork.id, say)
     if (!run && acked.includes(id)) say(`${id}: there is no such run`)
   }
-  checkExecutions(snapshot, world, { isReborn, stops }, say)
+  checkExecutions(snapshot, world, { isReborn, isSlow, stops }, say)
   checkEffects(snapshot, world, say)
   checkChildren(snapshot, world, say)
   checkOthers(snapshot, world, say)
@@ -153,9 +153,9 @@ const standing = ({ status, reason, owner, due, crashes, stop }) =>
 
 /** What ran against what was recorded. */
 function checkExecutions(
-  { ledger },
+  { ledger, effects },
   { byId, byUid, journals },
-  { isReborn, stops = new Map() },
+  { isReborn, isSlow, stops = new Map() },
   say,
 ) {
   const late = new Map()
@@ -195,8 +195,11 @@ function checkExecutions(
   // its next beat can tell it so. That is one step for each time it was stopped: every other one looks first.
   for (const [life, texts] of late)
     if (texts.length > (stops.get(Number(life.split('-')[0])) ?? 0)) texts.forEach(say)
+  // A transaction that took too long was ended by the database, and begun again.
+  const again = new Set(isSlow ? effects.map(({ key }) => key) : [])
   for (const [once, count] of lives)
-    if (count > 1 && !isReborn) say(`${once}: executed ${count} times by one life`)
+    if (count > 1 && !isReborn && !again.has(once.split(' ', 1)[0]))
+      say(`${once}: executed ${count} times by one life`)
   for (const [uid, journal] of journals) {
     const { id } = byUid.get(uid)
     for (const { kind, name, meta } of journal) {

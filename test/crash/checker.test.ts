@@ -66,6 +66,19 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
     ])
   })
 
+  test('sees a step that one life executed twice, and forgives a slow database those of transactions', () => {
+    const twice = (kind: string, step: string, isSlow: boolean) => {
+      const row = good.ledger.find(({ run, step: name }) => run === idOf(kind) && name === step)
+      if (!row) throw new Error(`${step} was not executed`)
+      const ledger = [...good.ledger, row]
+      return check({ ...good, ledger }, { runs: world.runs, acked: [], normal, isSlow })
+    }
+    const seen = [expect.stringMatching(/executed 2 times by one life/)]
+    expect(twice('writer', 'one', false)).toEqual(seen)
+    expect(twice('chain', 's1', true)).toEqual(seen)
+    expect(twice('writer', 'one', true)).toEqual([])
+  })
+
   test('forgives a stopped process the one step it was about to begin, and no second one', () => {
     const chain = good.ledger.filter(({ run }) => run === idOf('chain'))
     const late = chain.map((row) => ({ ...row, life: '7-x', began: row.began + 5_000 }))

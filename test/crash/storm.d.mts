@@ -41,6 +41,8 @@ export function verdict(
     readonly withinMs?: number
     /** Lives lost their lease and went on: then one life may execute an attempt twice. */
     readonly isReborn?: boolean
+    /** Transactions were ended because they took too long: one life may execute their steps twice. */
+    readonly isSlow?: boolean
   },
 ): Promise<readonly string[]>
 export function seeded(seed: number): () => number

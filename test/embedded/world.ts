@@ -107,9 +107,9 @@ export class Process {
     process.kill(this.pid, signal)
   }
 
-  async kill(whom: 'tree' | 'parent' = 'tree'): Promise<void> {
+  async kill(): Promise<void> {
     try {
-      process.kill(whom === 'tree' ? -this.pid : this.pid, 'SIGKILL')
+      process.kill(this.pid, 'SIGKILL')
     } catch {
       // It has ended already.
     }

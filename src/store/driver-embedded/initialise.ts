@@ -1,16 +1,14 @@
-// Making a data directory: in a process of its own, because initdb keeps half a gigabyte, and
-// under another name until it is whole, because a half-made one cannot be told from a whole one.
-// The caller holds the lock of the directory.
+// Making a data directory: under another name until it is whole, because a half-made one cannot be told from a whole one.
+// It is unpacked from the one that comes with the package; without that initdb makes it, which takes seconds and half a
+// gigabyte. The caller holds the lock of the directory.
 
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { Log } from '../../kernel/ports.js'
 import { databaseVersion, embeddedFailed } from '../../model/errors.js'
+import { packedCluster, pgliteVersion, unpack } from './cluster.js'
 
 /** What the pinned PGlite contains. It cannot be asked before a directory is open. */
 export const POSTGRES_MAJOR = 18
@@ -23,12 +21,16 @@ const UNFINISHED = 'initialising-'
 const STAMP = 'perdure.json'
 
 /** The directory for PGlite inside `directory`, made if it is not there. */
-export async function initialised(directory: string, log: Log): Promise<string> {
+export async function initialised(
+  directory: string,
+  log: Log,
+  packed = packedCluster,
+): Promise<string> {
   const cluster = join(directory, CLUSTER)
   removeUnfinished(directory, log)
   if (!fs.existsSync(join(cluster, 'PG_VERSION'))) {
     try {
-      await make(directory, cluster)
+      await make(directory, cluster, packed())
     } catch (error) {
       throw embeddedFailed(directory, 'created', error)
     }
@@ -40,13 +42,13 @@ export async function initialised(directory: string, log: Log): Promise<string> 
 
 /** Notes which PGlite has opened the directory last: for people, and for a later release that must convert. */
 export function stamp(cluster: string): void {
-  const text = `${JSON.stringify({ pglite: pglite().version, postgres: POSTGRES_MAJOR })}\n`
+  const text = `${JSON.stringify({ pglite: pgliteVersion(), postgres: POSTGRES_MAJOR })}\n`
   const path = join(cluster, STAMP)
   if (fs.existsSync(path) && fs.readFileSync(path, 'utf8') === text) return
   fs.writeFileSync(path, text)
 }
 
-/** We hold the lock, so whoever began these is dead or about to notice that its parent is. */
+/** We hold the lock, so whoever began these is dead. */
 function removeUnfinished(directory: string, log: Log): void {
   for (const name of fs.readdirSync(directory)) {
     if (!name.startsWith(UNFINISHED)) continue
@@ -58,54 +60,14 @@ function removeUnfinished(directory: string, log: Log): void {
   }
 }
 
-async function make(directory: string, cluster: string): Promise<void> {
+async function make(directory: string, cluster: string, packed: Buffer | null): Promise<void> {
   const unfinished = join(directory, `${UNFINISHED}${randomUUID()}`)
   try {
-    await runChild(unfinished, directory)
+    if (packed) unpack(packed, unfinished)
+    else await (await PGlite.create({ dataDir: unfinished, startParams: START_PARAMS })).close()
     stamp(unfinished)
     fs.renameSync(unfinished, cluster)
   } finally {
     fs.rmSync(unfinished, { recursive: true, force: true, maxRetries: 5 })
   }
-}
-
-/** As a text on the command line, so that it needs no compiled file and no loader. */
-function childScript(dataDir: string): string {
-  return `
-    import { PGlite } from ${JSON.stringify(pglite().url)}
-    process.stdin.on('error', () => process.exit(1)).on('end', () => process.exit(1)).resume()
-    const db = await PGlite.create(${JSON.stringify({ dataDir, startParams: START_PARAMS })})
-    await db.close()
-    process.exit(0)`
-}
-
-function runChild(dataDir: string, cwd: string): Promise<void> {
-  // A debugger's port or a loader of the parent is not for the child.
-  const { NODE_OPTIONS: _, ...env } = process.env
-  // Its input ends when this process does, however it does: then the child goes too.
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', childScript(dataDir)], {
-    cwd,
-    env: { ...env, ELECTRON_RUN_AS_NODE: '1' },
-    stdio: ['pipe', 'ignore', 'pipe'],
-  })
-  let complaint = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-2_000)
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code, signal) => {
-      if (code === 0) return resolve()
-      reject(new Error(`initdb ended with ${signal ?? `code ${code}`}. ${complaint}`.trim()))
-    })
-  })
-}
-
-function pglite(): { readonly url: string; readonly version: string } {
-  const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite')
-  const root = dirname(dirname(entry))
-  const { version } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8')) as {
-    version: string
-  }
-  return { url: pathToFileURL(join(root, 'dist', 'index.js')).href, version }
 }

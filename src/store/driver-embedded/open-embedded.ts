@@ -8,6 +8,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { Log } from '../../kernel/ports.js'
 import { embeddedFailed, embeddedInProduction, PerdureError } from '../../model/errors.js'
+import { packedCluster } from './cluster.js'
 import { Connection } from './connection.js'
 import { EmbeddedDriver } from './driver.js'
 import { initialised, START_PARAMS, stamp } from './initialise.js'
@@ -28,7 +29,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDr
   const { directory, log } = options
   const description = `embedded in ${shown(directory)}`
   if (directory === null) {
-    const db = await PGlite.create({ startParams: START_PARAMS })
+    const db = await PGlite.create({ startParams: START_PARAMS, ...fromPacked() })
     return new EmbeddedDriver(new Connection(db, null), description, log)
   }
   try {
@@ -59,6 +60,11 @@ async function openDirectory(directory: string, options: EmbeddedOptions): Promi
     lock.release()
     throw error
   }
+}
+
+function fromPacked(): { readonly loadDataDir?: Blob } {
+  const packed = packedCluster()
+  return packed ? { loadDataDir: new Blob([packed]) } : {}
 }
 
 /** What people see at the start. */

@@ -106,7 +106,7 @@ export class Ground {
    * World after world, until `count` is reached or the time is over. `body(world, share, outcome)` does its share in
    * one world; then everything in it is brought to its end and checked. `more(snapshot, world, outcome)` gives what else is wrong.
    */
-  async worlds(count, { perWorld, leaseMs, url, isReborn = false, more = () => [] }, body) {
+  async worlds(count, { perWorld, leaseMs, url, more = () => [], ...lenient }, body) {
     const outcome = new Outcome(this.onProgress)
     const normal = await this.normal()
     while (this.goesOn(outcome, count)) {
@@ -114,7 +114,7 @@ export class Ground {
       await this.inWorld({ leaseMs, ...(url ? { url } : {}) }, async (world) => {
         world.defects = this.defects
         await body(world, share, outcome)
-        await this.conclude(outcome, world, { normal, isReborn, more })
+        await this.conclude(outcome, world, { normal, more, ...lenient })
       })
     }
     return outcome

@@ -124,7 +124,7 @@ export const slowness = {
     'as F1, with answers after 200 ms to 5 s; no lease of 30 s is lost; nobody owns more runs than it can execute',
   async run(ground, count) {
     const more = (_snapshot, world) => nobodyReaped(world.counters())
-    const options = { perWorld: 60, leaseMs: 30_000, more }
+    const options = { perWorld: 60, leaseMs: 30_000, isSlow: true, more }
     return ground.worlds(count, options, async (world, share, outcome) => {
       const proxies = [await openProxy(ground.url), await openProxy(ground.url)]
       try {
