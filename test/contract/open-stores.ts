@@ -1,12 +1,14 @@
 // The stores of the contract tests, on the databases of this test run. The only file here that knows how a server
 // or an embedded database comes to be.
 
+import { afterAll } from 'vitest'
 import type { Driver, Lane } from '../../src/store/driver.js'
 import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openMemoryStore } from '../../src/store/memory.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { describeOn, freshSchema, urlOf } from '../support/databases.js'
+import { unclosable } from '../support/world.js'
 import type { OpenStore, StoreUnderTest } from './store-contract.js'
 
 export { describeOn, freshSchema, urlOf }
@@ -47,24 +49,37 @@ export async function openPostgres(
   }
 }
 
-/**
- * All of one file share one embedded database, which ends with its process. A schema is emptied and given to the next
- * test: making one takes longer than most tests.
- */
 export function openPglite(): OpenStore {
-  let shared: Promise<Driver> | null = null
-  const free: { readonly schema: string; readonly emptying: string }[] = []
-  return async (options = {}) => {
-    shared ??= openEmbedded({
+  return sharing(() =>
+    openEmbedded({
       directory: null,
       production: false,
       allowInProduction: false,
       log: { debug() {}, info() {}, warn() {}, error() {} },
-    })
+    }),
+  )
+}
+
+/**
+ * All tests of one file share one database, which is closed with the last of them. A schema is emptied and given to the
+ * next test: making one takes longer than most tests.
+ */
+export function sharing(openDriver: () => Promise<Driver>): OpenStore {
+  let shared: Promise<Driver> | null = null
+  const free: { readonly schema: string; readonly emptying: string }[] = []
+  afterAll(async () => {
+    const driver = await shared
+    if (!driver) return
+    for (const { schema } of free) await driver.script(`drop schema ${schema} cascade`)
+    await driver.close()
+  })
+  return async (options = {}) => {
+    shared ??= openDriver()
     const driver = await shared
     const own = free.pop() ?? (await madeSchema(driver))
     const { schema, emptying } = own
-    const store = await openSqlStore({ driver, schema, migrate: false, ...options })
+    const shareable = { driver: unclosable(driver), schema, migrate: false }
+    const store = await openSqlStore({ ...shareable, ...options })
     const advance = clockOf(driver, schema)
     let isMoved = false
     return {

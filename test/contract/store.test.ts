@@ -1,10 +1,14 @@
 // One contract, every store.
 
-import { describeOn, openMemory, openPglite, openPostgres, urlOf } from './open-stores.js'
+import { openPgDriver } from '../../src/store/driver-pg/driver.js'
+import { describeOn, openMemory, openPglite, sharing, urlOf } from './open-stores.js'
 import { storeContract } from './store-contract.js'
 
 describeOn(['postgres15', 'postgres18'], 'SQL', (database) => {
-  storeContract(database.name, (options) => openPostgres(urlOf(database), options))
+  storeContract(
+    database.name,
+    sharing(() => openPgDriver({ target: urlOf(database) })),
+  )
 })
 
 describeOn(['pglite'], 'SQL', () => storeContract('pglite', openPglite()))

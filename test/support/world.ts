@@ -152,8 +152,8 @@ async function openBase(
   return { driver, query: (lane, sql, params) => driver.query(lane, sql, params) }
 }
 
-/** Several engines share the one connection of an embedded database. */
-function unclosable(driver: Driver): Driver {
+/** Several engines share the one connection of an embedded database, and tests that of a server. */
+export function unclosable(driver: Driver): Driver {
   return {
     kind: driver.kind,
     description: driver.description,
