@@ -68,6 +68,9 @@ export default defineConfig({
           alias: [
             { find: /^perdure$/, replacement: path('src/index.ts') },
             { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
+            ...(name === 'docs'
+              ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.ts') }]
+              : []),
           ],
         },
         test: {
