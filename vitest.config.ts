@@ -40,12 +40,15 @@ const SLOW_FILES = [
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
-/** Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do. */
+/**
+ * Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do.
+ * Files in a folder `legacy` are left to Vite, which lowers legacy ones if their tsconfig says so.
+ */
 const decorators = {
   name: 'decorators',
   enforce: 'pre' as const,
   transform(code: string, id: string) {
-    if (!/\.ts$/.test(id) || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
+    if (!/\.ts$/.test(id) || id.includes('/legacy/') || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
     const { ES2022: target } = ts.ScriptTarget
     const { ESNext: module } = ts.ModuleKind
     const compilerOptions = { target, module, sourceMap: true, verbatimModuleSyntax: true }
