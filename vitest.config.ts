@@ -72,7 +72,7 @@ export default defineConfig({
             { find: /^perdure$/, replacement: path('src/index.ts') },
             { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
             ...(name === 'docs'
-              ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.ts') }]
+              ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.mjs') }]
               : []),
           ],
         },

@@ -1,11 +1,7 @@
-// PGlite as the programs of the documentation get it in tests: a database in memory that was closed is emptied and given to
+// PGlite as programs that tests run one after the other get it: a database in memory that was closed is emptied and given to
 // the next program, because making one takes three seconds of a core. One in a directory is the real thing.
 
 import { PGlite as Real } from '../../node_modules/@electric-sql/pglite/dist/index.js'
-
-interface Options {
-  readonly dataDir?: string
-}
 
 /** Everything but what an engine finds there anyway: the schema that it would make, without rows. */
 const EMPTY = `
@@ -24,28 +20,40 @@ begin
   create schema public;
 end $$;`
 
-const free: Real[] = []
+const create = Real.create.bind(Real)
+const free = []
 
 export class PGlite extends Real {
-  static override async create(options?: unknown): Promise<never> {
-    const { dataDir } = (options ?? {}) as Options
-    const db = (!dataDir && free.pop()) || (await Real.create(options as never))
-    if (!dataDir) keep(db)
-    return db as never
+  static async create(options = {}) {
+    if (options.dataDir) return create(options)
+    const db = free.pop() ?? (await create(options))
+    db.close = () => giveBack(db)
+    return db
   }
 }
 
 /** A database that cannot be emptied is closed. */
-function keep(db: Real): void {
-  const close = Real.prototype.close.bind(db)
-  db.close = async () => {
+async function giveBack(db) {
+  try {
+    if (db.isInTransaction()) await db.exec('rollback')
+    await db.exec(EMPTY)
+    await db.exec('discard all')
+    free.push(db)
+  } catch {
+    await Real.prototype.close.call(db)
+  }
+}
+
+/** For a process whose modules nobody redirects. Making a database makes another one on the way, which is none of ours. */
+export function installPool() {
+  let making = 0
+  Real.create = async (options) => {
+    if (making > 0) return create(options)
+    making += 1
     try {
-      if (db.isInTransaction()) await db.exec('rollback')
-      await db.exec(EMPTY)
-      await db.exec('discard all')
-      free.push(db)
-    } catch {
-      await close()
+      return await PGlite.create(options)
+    } finally {
+      making -= 1
     }
   }
 }
