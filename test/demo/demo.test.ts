@@ -134,6 +134,6 @@ function started({ expect, onTestFinished }: TestContext, child: Started['child'
     },
     errors: () => complaint,
     says: (part) =>
-      expect.poll(() => text + complaint, { timeout: 45_000, interval: 20 }).toContain(part),
+      expect.poll(() => text + complaint, { timeout: 120_000, interval: 20 }).toContain(part),
   }
 }
