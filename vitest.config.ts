@@ -14,7 +14,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   simulation: minutes(3),
   conformance: minutes(2),
   testing: minutes(2),
-  demo: minutes(3),
+  demo: minutes(6),
   docs: minutes(4),
   crash: minutes(10),
 }
@@ -40,12 +40,15 @@ const SLOW_FILES = [
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
-/** Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do. */
+/**
+ * Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do.
+ * Files in a folder `legacy` are left to Vite, which lowers legacy ones if their tsconfig says so.
+ */
 const decorators = {
   name: 'decorators',
   enforce: 'pre' as const,
   transform(code: string, id: string) {
-    if (!/\.ts$/.test(id) || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
+    if (!/\.ts$/.test(id) || id.includes('/legacy/') || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
     const { ES2022: target } = ts.ScriptTarget
     const { ESNext: module } = ts.ModuleKind
     const compilerOptions = { target, module, sourceMap: true, verbatimModuleSyntax: true }
@@ -68,6 +71,9 @@ export default defineConfig({
           alias: [
             { find: /^perdure$/, replacement: path('src/index.ts') },
             { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
+            ...(name === 'docs'
+              ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.mjs') }]
+              : []),
           ],
         },
         test: {

@@ -1,13 +1,11 @@
 // W11: nodes of graphs, in a chain of ten and as one before fifty before one, next to the same steps as a function; and runs
-// under a limit per key, with a thousand keys.
+// under a limit per key, with a thousand keys. What flows of BullMQ do of it is in `./peers/bullmq.mjs`.
 
 import { createEngine, graph, nodeType, workflow } from '../dist/index.js'
 import { PAYLOAD } from './user-code.mjs'
-import { after } from './workloads.mjs'
+import { perSecond, WIDTH } from './workloads.mjs'
 
 const CHAIN = 10
-const WIDTH = 50
-const OPEN = 200
 const KEYS = 1_000
 /** More than are ever open: what is measured is what counting costs, not waiting for a slot. */
 const settings = { concurrency: 10_000, perWorkspace: 10_000 }
@@ -62,8 +60,8 @@ export async function graphs({ url, seconds }) {
     worker: { concurrency: 1_000 },
   })
   const rate = async (start, each) => {
-    await during(start, Math.min(seconds, 1))
-    return (await during(start, seconds)) * each
+    await perSecond(start, Math.min(seconds, 1))
+    return (await perSecond(start, seconds)) * each
   }
   let next = 0
   const keyOf = () => {
@@ -79,19 +77,4 @@ export async function graphs({ url, seconds }) {
   }
   await engine.close()
   return figures
-}
-
-/** Runs per second, so many open at a time. */
-async function during(start, seconds) {
-  const isOver = after(seconds)
-  let ended = 0
-  const from = performance.now()
-  const lane = async () => {
-    while (!isOver()) {
-      await (await start()).result()
-      ended += 1
-    }
-  }
-  await Promise.all(Array.from({ length: OPEN }, lane))
-  return (ended * 1000) / (performance.now() - from)
 }

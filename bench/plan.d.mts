@@ -3,4 +3,6 @@ import type { Goal } from './report.mjs'
 export const ROUNDS: number
 export const GOALS: readonly Goal[]
 export const WORKLOADS: Readonly<Record<string, { readonly text: string }>>
-export function plan(options: { quick: boolean }): { id: string; systems: string }[]
+export function plan(options: {
+  quick: boolean
+}): { id: string; systems: string | readonly string[] }[]

@@ -52,7 +52,7 @@ export function plan({ quick }) {
     {
       id: 'graphs',
       of: 'w11',
-      systems: 'own',
+      systems: ['perdure', 'bullmq'],
       options: { seconds: quick ? 0.5 : 4 },
     },
     {
@@ -224,6 +224,12 @@ export const GOALS = [
     to: of('w2', 'perSecond', 'bullmq'),
     atLeast: 3,
     why: WHY.node,
+  },
+  {
+    workload: 'W11',
+    text: 'nodes per second of one before 50 before one',
+    value: of('graphs', 'fan'),
+    to: of('graphs', 'fan', 'bullmq'),
   },
   {
     workload: 'W11',

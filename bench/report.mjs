@@ -142,13 +142,14 @@ const OWN = [
   ['W11', 'nodes/s of graphs, chains of 10', 'graphs', 'chain'],
   ['W11', 'steps/s of functions with the same ten steps', 'graphs', 'functions'],
   ['W11', 'nodes/s of graphs, one before 50 before one', 'graphs', 'fan'],
+  ['W11', 'jobs/s of BullMQ, the same as flows', 'graphs', 'fan', 'bullmq'],
   ['W11', 'runs/s under a limit of one per key, 1,000 keys', 'graphs', 'keyed'],
   ['W11', 'the same runs without a limit', 'graphs', 'free'],
 ]
 
 export function ownTable(figures) {
-  const rows = OWN.flatMap(([id, text, measure, field]) => {
-    const values = figures[measure]?.perdure?.[field]
+  const rows = OWN.flatMap(([id, text, measure, field, system = 'perdure']) => {
+    const values = figures[measure]?.[system]?.[field]
     return values ? [[id, text, withSpread(values)]] : []
   })
   return rows.length ? table(['', 'Perdure', ''], rows) : ''
@@ -264,7 +265,7 @@ ${Object.entries(WORKLOADS)
 - **W8** one process starts runs and keeps so many unfinished, others with 200 places each take them; each run is one queue-based step
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
 - **W10** 200 senders, each one event after the other: to 1,000 event machines and to one; and machines of 50 places that go on by themselves
-- **W11** 200 runs open at a time: graphs of ten nodes in a chain, and of one before 50 before one, next to a function of ten steps; and runs of one step under a limit per key, next to the same without
+- **W11** 200 runs open at a time: graphs of ten nodes in a chain, and of one before 50 before one, next to a function of ten steps; and runs of one step under a limit per key, next to the same without. A flow of BullMQ is a tree, in which a job has one parent: one before 50 before one is there 50 chains of two before one, 101 jobs, and all of them are counted
 
 In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within
 the time that counts. Every input, every result of a step and every signal is 180 bytes of JSON. The code is in

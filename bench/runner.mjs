@@ -89,6 +89,7 @@ export class Runner {
   #systemsOf(workload, systems) {
     const names = [...this.#about.keys()]
     if (systems === 'own') return ['perdure']
+    if (Array.isArray(systems)) return names.filter((name) => systems.includes(name))
     if (systems === 'sql') {
       return names.filter(
         (name) => SYSTEMS[name].database === 'postgres' && !['bare', 'raw'].includes(name),

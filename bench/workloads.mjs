@@ -46,6 +46,26 @@ export function after(seconds) {
   return () => performance.now() >= until
 }
 
+/** W11: as many nodes between the first and the last. */
+export const WIDTH = 50
+/** W11: runs open at a time. */
+const OPEN = 200
+
+/** W11: how many end per second. */
+export async function perSecond(start, seconds) {
+  const isOver = after(seconds)
+  let ended = 0
+  const from = performance.now()
+  const lane = async () => {
+    while (!isOver()) {
+      await (await start()).result()
+      ended += 1
+    }
+  }
+  await Promise.all(Array.from({ length: OPEN }, lane))
+  return (ended * 1000) / (performance.now() - from)
+}
+
 /** By the time the process has worked: on a busy machine seconds go by and nothing has become warm. */
 export function warm(seconds) {
   const before = process.cpuUsage()

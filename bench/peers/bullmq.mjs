@@ -1,5 +1,6 @@
 import { FlowProducer, Queue, QueueEvents, Worker } from 'bullmq'
-import { fallAsleep, NAP_MS, step, wakeUp } from '../user-code.mjs'
+import { fallAsleep, NAP_MS, PAYLOAD, step, wakeUp } from '../user-code.mjs'
+import { perSecond, WIDTH } from '../workloads.mjs'
 
 const CONCURRENCY = 200
 const QUEUE = 'bench'
@@ -20,15 +21,22 @@ export async function open({ redis }) {
   const worker = new Worker(QUEUE, work, { connection, concurrency: CONCURRENCY })
   await worker.waitUntilReady()
   const handle = (job) => ({ result: () => job.waitUntilFinished(events) })
+  const opts = { removeOnComplete: { count: KEPT } } // one that is gone cannot be waited for
   return {
     async start(kind, input) {
-      const opts = { removeOnComplete: { count: KEPT } } // one that is gone cannot be waited for
       if (kind === 'sleeper') {
         fallAsleep(input.key)
         return handle(await queue.add('wake up', input, { ...opts, delay: NAP_MS }))
       }
       if (input.steps === 1) return handle(await queue.add('step', input.payload, opts))
       return handle((await flows.add(nested(input, opts))).job)
+    },
+    /** Jobs per second: there are more of them than nodes. */
+    async graphs({ seconds }) {
+      const tree = fan(opts)
+      const start = async () => handle((await flows.add(tree)).job)
+      await perSecond(start, Math.min(seconds, 1))
+      return { fan: (await perSecond(start, seconds)) * (2 * WIDTH + 1) }
     },
   }
 }
@@ -37,4 +45,10 @@ export async function open({ redis }) {
 function nested({ steps, payload }, opts) {
   const job = { name: 'step', queueName: QUEUE, data: payload, opts }
   return steps === 1 ? job : { ...job, children: [nested({ steps: steps - 1, payload }, opts)] }
+}
+
+/** One before fifty before one. A job has one parent, so each of the fifty has a first one of its own. */
+function fan(opts) {
+  const each = nested({ steps: 2, payload: PAYLOAD }, opts)
+  return { ...each, children: Array.from({ length: WIDTH }, () => each) }
 }

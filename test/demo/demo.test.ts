@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest'
 import { createEngine } from '../../src/index.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -20,9 +20,11 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 
-describe('npm start', () => {
-  test('killed after the charge goes on behind it, and charges once', async () => {
-    const world = newWorld()
+// They wait more than they work.
+describe.concurrent('npm start', () => {
+  test('killed after the charge goes on behind it, and charges once', async (context) => {
+    const { expect } = context
+    const world = newWorld(context)
     const first = world.start()
     await first.says('✓ charge')
     first.child.kill('SIGKILL')
@@ -37,8 +39,9 @@ describe('npm start', () => {
     expect(first.text + second.text).not.toContain('\u001b')
   })
 
-  test('killed while the charge is under way charges once', async () => {
-    const world = newWorld()
+  test('killed while the charge is under way charges once', async (context) => {
+    const { expect } = context
+    const world = newWorld(context)
     const first = world.start()
     await first.says('✗ charge')
     // Its second attempt begins 2 s after the first has failed, and takes 300 ms.
@@ -52,8 +55,9 @@ describe('npm start', () => {
     expect(world.ledger()).toHaveLength(1)
   })
 
-  test('stopped by Ctrl-C or SIGTERM says that runs continue, and they do', async () => {
-    const world = newWorld()
+  test('stopped by Ctrl-C or SIGTERM says that runs continue, and they do', async (context) => {
+    const { expect } = context
+    const world = newWorld(context)
     const first = world.start()
     await first.says('✓ charge')
     first.child.kill('SIGINT')
@@ -72,8 +76,9 @@ describe('npm start', () => {
     expect(third.text).toContain('SIGTERM: closing; runs continue at the next start')
   })
 
-  test('refuses what it does not know', async () => {
-    const { ended, errors } = newWorld().start(['--dta', 'x'])
+  test('refuses what it does not know', async (context) => {
+    const { expect } = context
+    const { ended, errors } = newWorld(context).start(['--dta', 'x'])
     expect(await ended).toBe(1)
     expect(errors()).toContain("Unknown option '--dta'")
   })
@@ -88,15 +93,16 @@ interface Started {
   says(part: string): Promise<void>
 }
 
-function newWorld() {
+function newWorld(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-demo-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const { DATABASE_URL: _, PERDURE_DATABASE_URL: __, NODE_ENV: ___, ...env } = process.env
   const data = join(folder, 'data')
   cpSync(template, data, { recursive: true })
   return {
     start: (args: readonly string[] = []) =>
       started(
+        context,
         spawn(process.execPath, [START, '--data', data, ...args], {
           cwd: folder,
           env: { ...env, NO_COLOR: '1' },
@@ -107,7 +113,7 @@ function newWorld() {
   }
 }
 
-function started(child: Started['child']): Started {
+function started({ expect, onTestFinished }: TestContext, child: Started['child']): Started {
   let text = ''
   let complaint = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -128,6 +134,6 @@ function started(child: Started['child']): Started {
     },
     errors: () => complaint,
     says: (part) =>
-      expect.poll(() => text + complaint, { timeout: 45_000, interval: 20 }).toContain(part),
+      expect.poll(() => text + complaint, { timeout: 120_000, interval: 20 }).toContain(part),
   }
 }

@@ -3,11 +3,11 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 
-const run = promisify(execFile)
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
-const PRINTED = {
+const PRINTED: Readonly<Record<string, readonly string[]>> = {
   approval: ['TRANSITION_UNAVAILABLE', 'About bees, version 2, approved by ada'],
   chat: [
     'user: hello',
@@ -17,9 +17,17 @@ const PRINTED = {
   ],
   'fan-out': ["[ 3, 5, 'there is no such thing' ]"],
 }
+const names = Object.keys(PRINTED)
+let printed: ReadonlyMap<string, unknown> = new Map()
 
-test.each(Object.entries(PRINTED))('the example %s runs to its end', async (name, lines) => {
-  const path = fileURLToPath(new URL(`../../examples/machines/${name}.mjs`, import.meta.url))
-  const { stdout } = await run(process.execPath, [path], { env: { ...process.env, NO_COLOR: '1' } })
-  expect(stdout.trim().split('\n')).toEqual(lines)
+beforeAll(async () => {
+  const files = names.map((name) => path(`../../examples/machines/${name}.mjs`))
+  const args = [path('run-all.mjs'), ...files]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  const all = JSON.parse(stdout) as unknown[]
+  printed = new Map(names.map((name, i) => [name, all[i]]))
+})
+
+test.each(names)('the example %s runs to its end', (name) => {
+  expect(printed.get(name)).toEqual(PRINTED[name])
 })

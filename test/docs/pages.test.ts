@@ -1,9 +1,11 @@
 // Every program in docs/ runs and prints what it says; tables that repeat the code agree with it.
 
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import * as limits from '../../src/model/limits.js'
 import { closeAll } from './perdure.js'
-import { programsOf, readPage, run } from './programs.js'
+import { blocksOf, programsOf, readPage, run } from './programs.js'
 
 const PAGES = [
   'functions',
@@ -19,6 +21,7 @@ const PAGES = [
   'retries-of-machines',
   'events-machines',
   'graphs',
+  'graph-examples',
   'changing-code',
   'testing',
   'databases',
@@ -35,6 +38,16 @@ test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) 
     expect({ at: program.at, lines: printed }).toEqual({ at: program.at, lines: claimed })
     expect(claimed).not.toEqual([])
   }
+})
+
+test('docs/graph-examples.md shows the files of examples/graphs as they are', () => {
+  const text = readPage('docs/graph-examples.md')
+  const named = [...text.matchAll(/^\[(examples\/graphs\/[\w-]+\.ts)\]/gm)].map(
+    ([, path = '']) => path,
+  )
+  expect(blocksOf(text, 'ts').map(({ code }) => code)).toEqual(named.map(readPage))
+  const there = readdirSync(fileURLToPath(new URL('../../examples/graphs', import.meta.url)))
+  expect([...named].sort()).toEqual(there.map((name) => `examples/graphs/${name}`).sort())
 })
 
 test('docs/operating.md has every limit, with its value', () => {
