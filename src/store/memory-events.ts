@@ -121,7 +121,8 @@ export class MemoryEvents extends MemoryOperating implements EventStore {
         ({ event: name, match }) =>
           name === event.name && match.every((one) => event.keys.includes(one)),
       )
-      if (found) this.startBy(workspace, event, definition, found.timeoutMs)
+      if (found && !this.isForeign(definition, workspace))
+        this.startBy(workspace, event, definition, found.timeoutMs)
     }
   }
 }

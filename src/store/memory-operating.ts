@@ -185,10 +185,21 @@ export class MemoryOperating extends MemoryTables implements Omit<OperatingStore
     return { kind: 'exists', uid: row.uid, definition, same }
   }
 
+  /** The version that a start of a stored definition gets; null: there is none for that workspace. */
+  protected storedVersion(_definition: string, _workspace: string): string | null {
+    return null
+  }
+
+  /** It is stored, for another workspace. */
+  protected isForeign(_definition: string, _workspace: string): boolean {
+    return false
+  }
+
   protected startNow({ run, meta, message }: LoneStart): void {
     const now = this.now()
+    const version = run.version ?? this.storedVersion(run.definition, run.workspace)
     const row = this.insert(
-      { kind: 'start', run, claim: false },
+      { kind: 'start', run: { ...run, version }, claim: false },
       { by: null, now, spans: [] },
       meta,
     )
