@@ -108,7 +108,7 @@ begin
   return next;
 end $f$;
 
--- Nothing starts it any more. Its limits stay: its runs go on. false: there is none in that workspace.
+-- Nothing starts it any more: its triggers are gone, schedules that people have made are paused. Its limits stay: its runs go on. false: there is none in that workspace.
 create function @schema@.archive_definition_v1(a_name text, a_workspace text) returns boolean
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -128,6 +128,8 @@ begin
       where d.name = a_name;
     delete from schedules s where s.of_def = a_name;
     delete from subscriptions s where s.def = a_name;
+    update schedules s set is_paused = true, next_slot = null, next_at = null, revision = s.revision + 1, updated_at = now_at
+      where s.def = a_name and not s.is_paused;
   end if;
   return true;
 end $f$;

@@ -228,7 +228,6 @@ export class Executor {
     frame.lose()
     this.frames.remove(frame)
   }
-
 }
 
 function forStore({ fence, fromSeq, fromNo }: Wanted) {

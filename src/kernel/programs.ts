@@ -4,7 +4,7 @@
 import { type Counted, countedAt } from '../model/admission.js'
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Program } from '../model/program.js'
-import type { RunFacts, Stored } from '../model/run.js'
+import type { RunFacts } from '../model/run.js'
 import { childRun } from './child-run.js'
 import type { NewRun, Worker } from './store.js'
 

@@ -13,7 +13,10 @@ export interface DefinitionStore {
    * `code`: a live worker has code of that name; `changed`: another version than `expected` is the current one.
    */
   saveDefinition(definition: NewDefinition): Promise<Saved>
-  /** Nothing starts it any more, until it is saved again; its runs go on. false: there is none in that workspace. */
+  /**
+   * Nothing starts it any more, until it is saved again: its triggers are gone, other schedules of it are paused. Its runs go
+   * on. false: there is none in that workspace.
+   */
   archiveDefinition(name: string, workspace: string | null): Promise<boolean>
   definition(name: string): Promise<StoredDefinition | null>
   /** In the order of their names, without those of other workspaces. */

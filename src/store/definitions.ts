@@ -70,7 +70,8 @@ function scheduleRow({ workspace, id, spec, plan, input, next }: NewSchedule) {
 function savedOf(row: Row): Saved {
   const kind = textOf(row, 'kind') as Saved['kind']
   if (kind === 'taken' || kind === 'code') return { kind }
-  if (kind === 'changed') return { kind, version: row.version === null ? null : Number(row.version) }
+  if (kind === 'changed')
+    return { kind, version: row.version === null ? null : Number(row.version) }
   return { kind, version: numberOf(row, 'version') }
 }
 

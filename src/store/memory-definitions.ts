@@ -55,6 +55,9 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
     this.stored.set(name, { ...known, isArchived: true, updatedAt: this.now() })
     await this.dropTriggers(name, [])
     await this.subscribe([{ definition: name, to: [] }])
+    for (const one of await this.schedules({ workspace: null, after: null, limit: Infinity })) {
+      if (one.definition === name && !one.isPaused) await this.pauseSchedule(one, true, null)
+    }
     return true
   }
 

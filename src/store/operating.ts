@@ -16,6 +16,7 @@ import type {
 import { outcomeOfTransactionUnknown, transactionForeign } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Status } from '../model/run.js'
+import { sqlDefinitions } from './definitions.js'
 import {
   type Driver,
   DriverError,
@@ -23,7 +24,6 @@ import {
   type Row,
   type SqlValue,
 } from './driver.js'
-import { sqlDefinitions } from './definitions.js'
 import { asStoreError, withRetries } from './errors.js'
 import { sqlEvents } from './events.js'
 import { sqlSchedules } from './schedules.js'
