@@ -26,7 +26,7 @@ create table @schema@.definitions (
 create index definitions_workspace on @schema@.definitions (workspace, name);
 
 create table @schema@.definition_versions (
-  name text collate "C" not null references @schema@.definitions,
+  name text collate "C" not null,
   version int not null,
   created_at timestamptz not null,
   note text,
@@ -53,6 +53,7 @@ declare
   is_same boolean;
   changed bigint;
 begin
+  insert into definition_changes (revision) values (0) on conflict do nothing;
   perform 1 from definition_changes c for update;
   select * into h from definitions d where d.name = s_name;
   is_same := exists (select 1 from definition_versions v where v.name = s_name and v.version = h.version and v.json = s_json);
@@ -117,6 +118,7 @@ declare
   now_at constant timestamptz := clock_v1();
   h definitions;
 begin
+  insert into definition_changes (revision) values (0) on conflict do nothing;
   perform 1 from definition_changes c for update;
   select * into h from definitions d where d.name = a_name and d.workspace is not distinct from a_workspace;
   if h.name is null then
@@ -149,7 +151,7 @@ begin
         select r.def, r.version from runs r
           where r.finished_at is null and left(r.version, 1) = '#' and (r.def, r.version) > (u.def, u.version)
           order by r.def, r.version limit 1) n)
-    select (select c.revision from definition_changes c), (select string_agg(u.def || u.version, ' ') from u);
+    select coalesce((select c.revision from definition_changes c), 0), (select string_agg(u.def || u.version, ' ') from u);
 end $f$;
 
 -- As before (0006); a start that names no version of a stored definition gets the current one, if that is for its workspace.

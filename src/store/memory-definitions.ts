@@ -9,6 +9,7 @@ import type {
   Saved,
   StoredDefinition,
 } from '../kernel/store.js'
+import type { Counted } from '../model/admission.js'
 import { isFinal } from '../model/run.js'
 import { MemorySlots } from './memory-limits.js'
 import { MemorySchedules } from './memory-schedules.js'
@@ -102,6 +103,11 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
   protected override storedVersion(name: string, workspace: string): string | null {
     const known = this.stored.get(name)
     return known && !known.isArchived && isFor(known, workspace) ? `#${known.version}` : null
+  }
+
+  protected override limitsOf(name: string, workspace: string): Counted | null {
+    const rules = this.slots.rulesOf(name)
+    return rules && { workspace: rules.perWorkspace === null ? '' : workspace, key: '' }
   }
 
   protected override isForeign(name: string, workspace: string): boolean {

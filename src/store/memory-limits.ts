@@ -47,6 +47,10 @@ export class MemorySlots {
     if (rules) this.rules.set(definition, rules)
   }
 
+  rulesOf(definition: string): LimitRules | null {
+    return this.rules.get(definition) ?? null
+  }
+
   named(): NamedRules[] {
     const all = [...this.rules].map(([definition, rules]) => ({ definition, ...rules }))
     return all.sort((a, b) => (a.definition < b.definition ? -1 : 1))

@@ -13,6 +13,7 @@ import type {
   Receiver,
   Within,
 } from '../kernel/store.js'
+import type { Counted } from '../model/admission.js'
 import { transactionForeign } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
@@ -187,6 +188,11 @@ export class MemoryOperating extends MemoryTables implements Omit<OperatingStore
 
   /** The version that a start of a stored definition gets; null: there is none for that workspace. */
   protected storedVersion(_definition: string, _workspace: string): string | null {
+    return null
+  }
+
+  /** Where a run is counted that names no key; null: its definition has no limits. */
+  protected limitsOf(_definition: string, _workspace: string): Counted | null {
     return null
   }
 
