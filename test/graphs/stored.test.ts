@@ -226,7 +226,10 @@ describeOn(['postgres18', 'pglite'], 'a stored graph', (database) => {
     expect(results).toEqual(Array.from({ length: 5 }, () => ({ d: 42 })))
     await has.close()
     const late = await without.start(id, {} as never)
-    await eventually(async () => (await without.explain(late.id)).reason).toBe('missing-code')
+    await eventually(() => without.explain(late.id)).toMatchObject({
+      reason: 'missing-code',
+      next: [{ command: 'createEngine({ nodeTypes: [ … ] })' }],
+    })
   })
 
   test('a failed run is retried, and forked, with its own version, also when nobody has known that for long', async () => {
