@@ -67,13 +67,10 @@ export function makeClient(core: Core, confined: string | null): Client {
       const end = await settled(core, { workspace, id })
       return outcomeOf(end, await shownDocuments(core.kernel.read, end.uid))
     },
-    handle: (target: unknown, id: string) =>
-      makeHandle(core, {
-        workspace: own,
-        id,
-        target: found(core, 'handle', target),
-        isKnown: false,
-      }),
+    handle: (target: unknown, id: string) => {
+      const named = found(core, 'handle', target)
+      return makeHandle(core, { workspace: own, id, target: named, isKnown: false })
+    },
     ...mailCalls(core, spaceOf),
     ...operatingCalls(core, own, spaceOf),
     schedules: scheduleCalls(core, { own, confined }, spaceOf),

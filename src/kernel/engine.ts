@@ -164,6 +164,7 @@ export class KernelHost implements Kernel {
   }
 
   async learn(programs: readonly Program[]): Promise<void> {
+    if (this.closed !== null) return
     this.host.programs.learn(programs)
     await this.host.lease.declare()
     this.host.madeDue()

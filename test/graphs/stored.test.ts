@@ -72,7 +72,7 @@ describeOn(['postgres18', 'pglite'], 'a stored graph', (database) => {
     expect((await all(engine.graphs.list({ limit: 1 }))).map(({ name }) => name)).toContain(id)
   })
 
-  test('[B88] a run keeps the version that it was started with, in every process and behind a restart', async () => {
+  test('a run keeps the version that it was started with, in every process and behind a restart (B88)', async () => {
     const first = await open()
     const id = fresh('pinned')
     await first.graphs.save(ordered(id, 'one', `${id}-go`))
@@ -93,7 +93,7 @@ describeOn(['postgres18', 'pglite'], 'a stored graph', (database) => {
     expect(await third.get(old.id)).toMatchObject({ version: '#1' })
   })
 
-  test('[B92] to check, to save and to read one executes nothing', async () => {
+  test('to check, to save and to read one executes nothing (B92)', async () => {
     const calls: unknown[] = []
     const call = nodeType('test.call', {}, (config: object) => void calls.push(config))
     const fetched: string[] = []
@@ -168,7 +168,7 @@ describeOn(['postgres18', 'pglite'], 'a stored graph', (database) => {
     }
   })
 
-  test('[B86] is refused if it takes more than a mebibyte', async () => {
+  test('is refused if it takes more than a mebibyte (B86)', async () => {
     const engine = await open()
     const json = saying(fresh('large'), 'x'.repeat(1024 * 1024))
     expect(engine.graphs.validate(json).problems).toEqual([
