@@ -129,6 +129,8 @@ export class StoredGraphs {
     const heads = revision === this.revision ? [...this.heads.values()] : await this.allHeads()
     const current = heads.filter(({ isArchived }) => !isArchived)
     this.known = await this.read([...current, ...asked])
+    // Somebody has deleted it behind our back: it is not looked for every second.
+    for (const one of used) if (!this.known.has(keyOf(one))) this.known.set(keyOf(one), null)
     this.heads = new Map(heads.map((head) => [head.name, head]))
     this.revision = revision
     await this.learns?.()
