@@ -1,16 +1,13 @@
 // Composes an engine: options, store, ports, kernel, styles, and the public calls around them.
 
-import type { Surroundings } from './authoring/definition.js'
-import { programOf } from './authoring/program.js'
-import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
-import { makeHttpCaller } from './egress/http-call.js'
 import { makeClient } from './engine/client.js'
 import { beforeRead, type Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
 import { limits } from './engine/limits.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
+import type { StoredGraphs } from './engine/stored-graphs.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
@@ -18,10 +15,11 @@ import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
 import { schedulingFor } from './kernel/scheduling.js'
+import { type Executed, type Library, makeLibrary } from './library.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
-import type { Program } from './model/program.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
+import { Definitions } from './upkeep/definitions.js'
 import { Retention } from './upkeep/retention.js'
 import { Schedules } from './upkeep/schedules.js'
 
@@ -46,21 +44,28 @@ export interface Instead {
 
 export async function composeEngine(settings: Settings, instead: Instead = {}): Promise<Engine> {
   const log = settings.log ?? standardLog()
-  const programs = programsOf(settings, log)
+  const library = makeLibrary(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
-  if (settings.worker)
-    await orClose(opened, () => storeTriggers(schedulingFor(opened.store), settings))
-  const started = await startKernel(opened, usual(settings, programs), log, instead)
+  const stored = await orClose(opened, async () => {
+    const graphs = await library.open(opened.store)
+    if (settings.worker) await storeTriggers(schedulingFor(opened.store), settings)
+    return graphs
+  })
+  const started = await startKernel(opened, usual(settings, library.programs()), log, instead)
   const { kernel } = started
+  stored.learns = () => kernel.learn(library.programs().learnt)
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
   const schedules = startSchedules(settings, opened, started, {
     log,
     everyMs: instead.kernel?.pollMs ?? POLL_MS,
   })
+  const definitions = startDefinitions(stored, opened, started, {
+    log,
+    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+  })
   let closed = false
-  const inMemory = programsOf(settings, log, true)
-  const stateless = makeStateless(() => openMemoryKernel(settings, inMemory, log, instead))
+  const stateless = makeStateless(() => openMemoryKernel(settings, library, log, instead))
   const core: Core = {
     kernel,
     stateless,
@@ -69,6 +74,9 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     definitions: settings.definitions,
     errors: settings.errors,
     events: settings.events,
+    stored,
+    nodeTypes: new Set(settings.nodeTypes.keys()),
+    publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     sentTo: new Map(),
     isClosed: () => closed,
   }
@@ -76,7 +84,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     closed = true
     // The kernel knows at once that it leaves: what its steps ask of a closed engine is no failure of theirs. It closes the
     // hints and the store too; what a duty then asks of that is refused, and left to others.
-    const duties = [retention?.close(), schedules?.close()]
+    const duties = [retention?.close(), schedules?.close(), definitions?.close()]
     await Promise.all([kernel.close(), stateless.close(), ...duties])
   }
   const client = makeClient(core, null)
@@ -102,21 +110,11 @@ async function orClose<T>({ hints, store }: Opened, work: () => Promise<T>): Pro
 
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
-function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
-  const { definitions, nodeTypes, valueBytesMax, tx, transitionTimeoutMs } = settings
-  const throwRecorded = throwRecordedAs(settings.errors)
-  const find = (name: string) => definitions.get(name)
-  const { events } = settings
-  const http = makeHttpCaller(settings.http)
-  const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes, http }
-  const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
-  return [...definitions.values()].map((made) => programOf(made, around))
-}
-
-function usual(settings: Settings, programs: readonly Program[]): Usual {
+function usual(settings: Settings, { programs, learnt }: Executed): Usual {
   const { worker, concurrency, leaseMs, build } = settings
   return {
     programs,
+    learnt,
     worker,
     concurrency,
     leaseMs,
@@ -165,6 +163,20 @@ function startSchedules(
   })
 }
 
+/** Also a process that executes nothing: it starts what is stored. */
+function startDefinitions(
+  stored: StoredGraphs,
+  { hints }: Opened,
+  { ports }: Started,
+  { log, everyMs }: { readonly log: Log; readonly everyMs: number },
+): Definitions | null {
+  if (ports === null) return null
+  const { clock } = ports
+  const definitions = new Definitions({ clock, log, everyMs, refresh: () => stored.refresh() })
+  hints.subscribe(({ kind }) => kind === 'saved' && definitions.poke())
+  return definitions
+}
+
 async function startKernel(
   opened: Opened,
   options: Usual,
@@ -183,16 +195,17 @@ async function startKernel(
 
 async function openMemoryKernel(
   settings: Settings,
-  programs: readonly Program[],
+  library: Library,
   log: Log,
   { createKernel: create, openMemory: open = openMemory }: Instead,
 ): Promise<MemoryKernel> {
   const opened = await open()
-  const options = { ...usual(settings, programs), worker: true, closeGraceMs: 0 }
+  const executed = library.programs(true)
+  const options = { ...usual(settings, executed), worker: true, closeGraceMs: 0 }
   const { kernel } = await startKernel(opened, options, log, create ? { createKernel: create } : {})
   return {
     kernel,
-    has: (definition) => settings.definitions.has(definition),
+    has: (definition) => library.find(definition) !== undefined,
     close: () => kernel.close(),
   }
 }

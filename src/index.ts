@@ -67,6 +67,9 @@ export type {
   EngineEvents,
   Explanation,
   Filter,
+  GraphProblem,
+  Graphs,
+  GraphVersion,
   JournalEntry,
   LimitInfo,
   MessageOptions,
@@ -82,6 +85,7 @@ export type {
   Schedules,
   StartOptions,
   StoredError,
+  StoredGraph,
   TriggerOptions,
   WaitReason,
 } from './engine/types.js'

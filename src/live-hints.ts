@@ -52,6 +52,8 @@ export function writeHint(hint: Hint): string {
       return `m${hint.uid}`
     case 'ended':
       return 'e'
+    case 'saved':
+      return 's'
   }
 }
 
@@ -65,6 +67,8 @@ export function readHints(payload: string): Hint[] {
         return [{ kind: 'mail', uid: rest as Uid }]
       case 'e':
         return [{ kind: 'ended' }]
+      case 's':
+        return [{ kind: 'saved' }]
       default:
         // Written by a newer version.
         return []

@@ -16,6 +16,7 @@ import {
 import { describe } from './describe.js'
 import { documentName, shownDocuments } from './documents.js'
 import { listen } from './events.js'
+import { graphCalls } from './graphs.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
 import { mailCalls } from './mail-calls.js'
@@ -25,6 +26,7 @@ import { operatingCalls, type Spaced } from './operate.js'
 import { explainRun, history, infoOf, list, viewOf } from './read.js'
 import { scheduleCalls } from './schedules.js'
 import { type Prepared, prepareStart, startPrepared } from './start.js'
+import { refuseStart, startable } from './startable.js'
 import type { Client } from './types.js'
 
 type Given = Readonly<Record<string, unknown>>
@@ -35,44 +37,44 @@ export function makeClient(core: Core, confined: string | null): Client {
   const spaceOf = (options: Spaced, call: string): string => confine(confined, options, call)
   const client = {
     start: async (target: unknown, input?: unknown, options?: unknown) => {
-      const { transaction } = (options ?? {}) as Given
+      const { transaction, version } = (options ?? {}) as Given
       const within = transactionOf(transaction, 'engine.start')
       beforeWrite(core, 'start', within)
-      const named = found(core, 'start', target)
+      const named = await startable(core, { call: 'start', target, version, within })
       const start = { call: 'start', workspace: own, target: named, input, options }
       const prepared = await prepareStart(core, start)
       const workspace = spaceOf(prepared.request, 'start')
+      refuseStart(named, workspace)
       const { id } = await startPrepared(core, prepared, within)
       if (within) return { id }
       return makeHandle(core, { workspace, id, target: named, isKnown: true })
     },
     startMany: async (target: unknown, items: unknown) => {
       beforeWrite(core, 'startMany')
-      const named = found(core, 'startMany', target)
-      const check = ({ request }: Prepared) => void spaceOf(request, 'startMany')
+      const named = await startable(core, { call: 'startMany', target })
+      const check = ({ request }: Prepared) => refuseStart(named, spaceOf(request, 'startMany'))
       return startMany(core, { workspace: own, target: named, items, check })
     },
     run: async (target: unknown, input?: unknown, options?: unknown) => {
       beforeWrite(core, 'run')
-      const named = found(core, 'run', target)
+      const named = await startable(core, { call: 'run', target })
       const start = { call: 'run', workspace: own, target: named, input, options }
       const prepared = await prepareStart(core, start)
       const workspace = spaceOf(prepared.request, 'run')
+      refuseStart(named, workspace)
       if (readStateless(options)) return core.stateless.run(prepared.request, prepared.message)
       const { id } = await startPrepared(core, prepared)
       const end = await settled(core, { workspace, id })
       return outcomeOf(end, await shownDocuments(core.kernel.read, end.uid))
     },
-    handle: (target: unknown, id: string) =>
-      makeHandle(core, {
-        workspace: own,
-        id,
-        target: found(core, 'handle', target),
-        isKnown: false,
-      }),
+    handle: (target: unknown, id: string) => {
+      const named = found(core, 'handle', target)
+      return makeHandle(core, { workspace: own, id, target: named, isKnown: false })
+    },
     ...mailCalls(core, spaceOf),
     ...operatingCalls(core, own, spaceOf),
     schedules: scheduleCalls(core, { own, confined }, spaceOf),
+    graphs: graphCalls(core, confined),
     get: async (id: unknown) => {
       beforeRead(core)
       const to = addressOf(own, id)
@@ -81,7 +83,7 @@ export function makeClient(core: Core, confined: string | null): Client {
     },
     describe: (target: unknown) => {
       beforeRead(core)
-      return describe(core, target)
+      return describe(core, confined, target)
     },
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),

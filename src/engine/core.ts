@@ -4,7 +4,7 @@ import { type EventSchemasGiven, type Made, madeOf, refName } from '../authoring
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
-import type { Client } from '../kernel/store.js'
+import type { Client, StoredDefinition } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import {
   engineClosed,
@@ -26,6 +26,7 @@ import {
 } from '../model/ids.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
 import type { Stateless } from './stateless.js'
+import type { StoredGraphs } from './stored-graphs.js'
 
 export const DEFAULT_WORKSPACE = 'default'
 
@@ -37,10 +38,16 @@ export interface Core {
   /** By name. */
   readonly definitions: ReadonlyMap<string, Made>
   readonly events: EventSchemasGiven
+  /** Graphs that are not code. */
+  readonly stored: StoredGraphs
+  /** The names of types of nodes that users have registered. */
+  readonly nodeTypes: ReadonlySet<string>
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
   /** Runs that events were sent to, and what they are of: `workspace id`. */
   readonly sentTo: Map<string, string>
+  /** Tells other processes that stored graphs have changed. */
+  publishSaved(): void
   isClosed(): boolean
 }
 
@@ -48,6 +55,8 @@ export interface Core {
 export interface Found {
   readonly name: string
   readonly made: Made | null
+  /** Of one that is stored. */
+  readonly head?: StoredDefinition
 }
 
 export function found(core: Core, call: string, target: unknown): Found {

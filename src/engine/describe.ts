@@ -7,8 +7,12 @@ import { targetUnknown } from './errors.js'
 import { jsonSchemaOf } from './facts.js'
 import type { DescribedTransition, Description } from './types.js'
 
-export function describe(core: Core, target: unknown): Description {
-  const { made } = found(core, 'describe', target)
+/** `confined`: a workspace that sees no graph of another; null: the engine, which sees all. */
+export function describe(core: Core, confined: string | null, target: unknown): Description {
+  const { name: asked, made: own } = found(core, 'describe', target)
+  const owner = core.stored.head(asked)?.workspace ?? null
+  const isSeen = owner === null || confined === null || owner === confined
+  const made = own ?? (isSeen ? core.stored.current(asked) : null)
   if (!made) throw targetUnknown('describe', target)
   const { name, version, kind, description } = made
   const input = jsonSchemaOf(made.input)

@@ -20,6 +20,47 @@ export const targetUnknown = (call: string, target: unknown): PerdureError =>
     hint: 'give a workflow, a task, or the name of one',
   })
 
+export const definitionUnknown = (name: string): PerdureError =>
+  new PerdureError('DEFINITION_UNKNOWN', `There is no definition "${name}" in this workspace.`, {
+    hint: 'engine.graphs.list() says which graphs are stored; a graph of a workspace is that of no other',
+  })
+
+export const versionUnknown = (name: string, version: number): PerdureError =>
+  new PerdureError('DEFINITION_UNKNOWN', `Graph "${name}" has no version ${version}.`, {
+    hint: 'engine.graphs.versions(name) says which there are',
+  })
+
+export const definitionArchived = (name: string): PerdureError =>
+  new PerdureError('DEFINITION_ARCHIVED', `Graph "${name}" is archived: nothing starts it.`, {
+    hint: 'save it again to bring it back; runs of it that are under way go on',
+  })
+
+/** `by`: a graph that is stored, or the code of an engine. Whose it is, is nobody else's business. */
+export const nameTaken = (name: string, by: 'stored' | 'code'): PerdureError =>
+  new PerdureError(
+    'NAME_TAKEN',
+    by === 'code'
+      ? `The name "${name}" is taken by a definition in code.`
+      : `The name "${name}" is taken by a stored graph.`,
+    { hint: 'names are shared by all workspaces and by code: use another one' },
+  )
+
+export const versionChanged = (
+  name: string,
+  expected: number,
+  version: number | null,
+): PerdureError => {
+  const found = version === null ? 'is not stored' : `is at version ${version}`
+  return new PerdureError(
+    'VERSION_CHANGED',
+    `Graph "${name}" ${found}, and version ${expected} was expected.`,
+    {
+      hint: 'somebody else has saved it: read it again, and save what you make of that',
+      details: { version },
+    },
+  )
+}
+
 export const notHere = (name: string): PerdureError =>
   new PerdureError('DEFINITION_UNKNOWN', `This engine does not have the code of "${name}".`, {
     hint: 'a stateless run happens here and now: add it to the workflows of createEngine',

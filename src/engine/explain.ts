@@ -123,10 +123,15 @@ function withoutCode(view: RunView): Explanation {
     view.updatedAt,
     null,
     [
-      {
-        text: 'start a worker that has it',
-        command: `createEngine({ workflows: [${definition}] })`,
-      },
+      version?.startsWith('#')
+        ? {
+            text: 'it is a stored graph: start a worker that has the types of its nodes',
+            command: 'createEngine({ nodeTypes: [ … ] })',
+          }
+        : {
+            text: 'start a worker that has it',
+            command: `createEngine({ workflows: [${definition}] })`,
+          },
     ],
   )
 }

@@ -10,7 +10,8 @@ import type { LoggedNode } from './logged-node.js'
 const PAGE = 1_000
 
 export async function nodesOf(core: Core, view: RunView): Promise<LoggedNode[]> {
-  const made = core.definitions.get(view.definition)
+  const stored = await core.stored.needFor(view.definition, view.version)
+  const made = stored ?? core.definitions.get(view.definition)
   if (made?.kind !== 'graph') {
     throw optionInvalid(
       'runId',

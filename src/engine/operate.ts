@@ -57,6 +57,8 @@ export function operatingCalls(
         ...(await forkOrder(core, to, given)),
         ...(await fromCheckpoint(core, to, given)),
       }
+      const { definition, version } = await viewOf(core, to.workspace, to.id)
+      await core.stored.needFor(definition, version)
       const forked = await core.kernel.operations.fork(to, order)
       const target = found(core, 'fork', forked.definition)
       return makeHandle(core, { workspace: to.workspace, id: forked.id, target, isKnown: true })

@@ -13,7 +13,11 @@ export async function retryRun(
   const view = await core.kernel.read.get(to.workspace, to.id)
   const isAtErrorPlace =
     view?.status === 'waiting' && view.error !== null && view.reason === 'signal'
-  if (!isAtErrorPlace) return core.kernel.retry(to, expectedAttempt)
+  if (!isAtErrorPlace) {
+    // It goes on with the version that it has: nobody may know that any more.
+    if (view) await core.stored.needFor(view.definition, view.version)
+    return core.kernel.retry(to, expectedAttempt)
+  }
   const call = { name: RETRY, payload: null, id: null, withinMs: 0 }
   const { fate } = await core.kernel.trigger(to, call)
   if (fate !== 'taken') throw runNotRetryable(to.id, view.status)

@@ -181,6 +181,8 @@ export type StartOptions<T extends Types = Types> = Opt<{
   message: { [K in Key<T>]: { name: K; payload: T['sends'][K]; id?: string } }[Key<T>]
   /** Begins when nobody has started it under this key for that long, with the last input; all of them are one run. */
   debounce: Readonly<{ key: string; for: Duration }>
+  /** Of a stored graph: a version before the current one. */
+  version: number
   /** Of an event machine, in the place of an input: it goes on from there. */
   snapshot: Sent['snapshot']
 }>

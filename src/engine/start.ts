@@ -17,7 +17,7 @@ import { optionsObject } from './paged.js'
 const OPTIONS = ['id', 'workspace', 'tags', 'delay', 'timeout', 'priority']
 /** What each call takes. */
 const TAKEN: Readonly<Record<string, readonly string[]>> = {
-  start: [...OPTIONS, 'message', 'transaction', 'snapshot', 'debounce'],
+  start: [...OPTIONS, 'message', 'transaction', 'snapshot', 'debounce', 'version'],
   startMany: [...OPTIONS, 'message'],
   run: [...OPTIONS, 'message', 'stateless'],
 }

@@ -2,7 +2,7 @@
 // last has in its code is what counts.
 
 import type { Made } from '../authoring/definition.js'
-import type { Schedule, ScheduleStore } from '../kernel/store.js'
+import type { NewSchedule, Schedule, ScheduleStore, Subscriptions } from '../kernel/store.js'
 import { generatorOf } from '../model/random.js'
 import type { Instant } from '../model/run.js'
 import { type Core, DEFAULT_WORKSPACE } from './core.js'
@@ -28,15 +28,7 @@ export async function storeTriggers(
   for (const { workspace, id } of known) {
     if (!kept.has(id)) await schedules.dropSchedule(workspace, id)
   }
-  await schedules.subscribe(
-    all.map((made) => ({
-      definition: made.name,
-      to: made.triggers.flatMap((one) => {
-        if (one.type !== 'event') return []
-        return [{ event: one.event, match: one.match, timeoutMs: timeoutOf(made) }]
-      }),
-    })),
-  )
+  await schedules.subscribe(all.map((made) => ({ definition: made.name, to: eventsOf(made) })))
 }
 
 interface Storing {
@@ -45,25 +37,43 @@ interface Storing {
   readonly valueBytesMax: number
 }
 
+/** What its triggers of time are, as schedules of that workspace. */
+export async function cronsOf(
+  core: Pick<Core, 'valueBytesMax'>,
+  made: Made,
+  workspace: string,
+): Promise<Omit<NewSchedule, 'next'>[]> {
+  const crons: Omit<NewSchedule, 'next'>[] = []
+  for (const [i, trigger] of made.triggers.entries()) {
+    if (trigger.type !== 'cron') continue
+    const { spec, missed } = trigger
+    const input = await storedInput(core, { name: made.name, made }, trigger.input)
+    const plan = { missed, catchUpMs: null, tags: {}, timeoutMs: timeoutOf(made) }
+    const parts = { workspace, id: idOf(made.name, i), definition: made.name, of: made.name }
+    crons.push({ ...parts, spec, plan, overlap: 'allow', input })
+  }
+  return crons
+}
+
+export function eventsOf(made: Made): Subscriptions['to'] {
+  return made.triggers.flatMap((one) => {
+    if (one.type !== 'event') return []
+    return [{ event: one.event, match: one.match, timeoutMs: timeoutOf(made) }]
+  })
+}
+
 /** Gives the ids of its schedules. */
 async function storeCrons(
   core: Storing,
   made: Made,
   known: readonly Schedule[],
 ): Promise<string[]> {
-  const ids: string[] = []
-  for (const [i, trigger] of made.triggers.entries()) {
-    if (trigger.type !== 'cron') continue
-    const id = idOf(made.name, i)
-    ids.push(id)
-    const { spec, missed } = trigger
-    const input = await storedInput(core, { name: made.name, made }, trigger.input)
-    const plan = { missed, catchUpMs: null, tags: {}, timeoutMs: timeoutOf(made) }
-    const parts = { workspace: DEFAULT_WORKSPACE, id, definition: made.name, of: made.name }
-    const before = known.find((one) => one.id === id) ?? null
-    await putSchedule(core, { ...parts, spec, plan, overlap: 'allow', input }, before)
+  const crons = await cronsOf(core, made, DEFAULT_WORKSPACE)
+  for (const cron of crons) {
+    const before = known.find((one) => one.id === cron.id) ?? null
+    await putSchedule(core, cron, before)
   }
-  return ids
+  return crons.map(({ id }) => id)
 }
 
 /** A colon: no schedule that people make has one. */

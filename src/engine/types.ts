@@ -16,6 +16,7 @@ import type {
 } from '../authoring/types.js'
 import type { WaitReason } from '../model/run.js'
 import type { Description } from './describe-types.js'
+import type { HasGraphs } from './graph-types.js'
 import type { LimitInfo } from './limit-types.js'
 import type { LoggedNode } from './logged-node.js'
 import type {
@@ -38,6 +39,7 @@ import type {
 import type { HasSchedules } from './schedule-types.js'
 
 export type * from './describe-types.js'
+export type * from './graph-types.js'
 export type { LimitInfo } from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
@@ -62,7 +64,7 @@ export interface EngineEvents {
 }
 
 /** All that can be done from outside. */
-export interface Client<W = unknown> extends HasSchedules<W> {
+export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs {
   start<D extends Target<W>>(
     target: D,
     ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & { transaction?: undefined }>

@@ -11,14 +11,14 @@ export interface AdmitterDeps {
   readonly store: Store
   readonly ports: Ports
   /** A definition of this process has limits. */
-  readonly isLimited: boolean
+  isLimited(): boolean
   /** Something is due that was not. */
   admitted(): void
 }
 
 export class Admitter {
   private readonly deps: AdmitterDeps
-  private isNeeded: boolean
+  private isAsked = false
   private isAsking = false
   private isPoked = false
   private isClosed = false
@@ -26,12 +26,11 @@ export class Admitter {
 
   constructor(deps: AdmitterDeps) {
     this.deps = deps
-    this.isNeeded = deps.isLimited
   }
 
   /** A slot was asked for, or given back. */
   poke(): void {
-    this.isNeeded = true
+    this.isAsked = true
     this.isPoked = true
     void this.look(false)
   }
@@ -44,6 +43,10 @@ export class Admitter {
   /** Once a second. */
   upkeep(): void {
     if (this.isNeeded) void this.look(true)
+  }
+
+  private get isNeeded(): boolean {
+    return this.isAsked || this.deps.isLimited()
   }
 
   close(): void {

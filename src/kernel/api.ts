@@ -11,6 +11,7 @@ import type { Ports } from './ports.js'
 import type {
   Called,
   Client,
+  DefinitionStore,
   NewEvent,
   NewRun,
   RunReader,
@@ -25,6 +26,8 @@ export interface KernelOptions {
   readonly store: Store
   readonly ports: Ports
   readonly programs: readonly Program[]
+  /** What it has learnt of before it begins (Kernel.learn). */
+  readonly learnt?: readonly Program[]
   /** false: claims nothing; starts, sends, reads and waits only. */
   readonly worker: boolean
   readonly concurrency: number
@@ -95,6 +98,12 @@ export interface Kernel {
   on(listener: (event: KernelEvent) => unknown): () => void
   readonly read: RunReader
   readonly schedules: ScheduleStore
+  readonly definitions: DefinitionStore
+  /**
+   * From now on it executes these as well, in the place of what it has learnt before: several versions of one name, the current
+   * one first. Runs under way keep what they have. Resolves when the database knows, or does not answer.
+   */
+  learn(programs: readonly Program[]): Promise<void>
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */

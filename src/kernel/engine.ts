@@ -16,6 +16,7 @@ import {
 } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { OUTCOME_UNKNOWN_MS, QUEUED_BYTES_MAX } from '../model/limits.js'
+import type { Program } from '../model/program.js'
 import type { Entry, EntryMeta, Instant, NewEntry, NewMessage } from '../model/run.js'
 import type {
   Address,
@@ -30,10 +31,11 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
-import { schedulingFor } from './scheduling.js'
+import { definitionsFor, schedulingFor } from './scheduling.js'
 import type {
   Answer,
   Called,
+  DefinitionStore,
   MessageDelta,
   NewRun,
   RunReader,
@@ -60,6 +62,7 @@ export class KernelHost implements Kernel {
   readonly read: RunReader
   readonly operations: Operations
   readonly schedules: ScheduleStore
+  readonly definitions: DefinitionStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -73,6 +76,7 @@ export class KernelHost implements Kernel {
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
     this.schedules = schedulingFor(options.store)
+    this.definitions = definitionsFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 
@@ -82,7 +86,7 @@ export class KernelHost implements Kernel {
     const version = request.version ?? this.host.programs.versionOf(request.definition)
     const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
     // biome-ignore format: one literal, because one is made for every run
-    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null, limits: this.host.programs.countedAt(definition, workspace, input) }
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null, limits: this.host.programs.countedAt({ definition, version, workspace, input }) }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }
@@ -157,6 +161,13 @@ export class KernelHost implements Kernel {
 
   now(): Instant {
     return this.host.anchor.now()
+  }
+
+  async learn(programs: readonly Program[]): Promise<void> {
+    if (this.closed !== null) return
+    this.host.programs.learn(programs)
+    await this.host.lease.declare()
+    this.host.madeDue()
   }
 
   close(): Promise<void> {

@@ -6,13 +6,13 @@
 
 import type { RunId, Uid } from '../model/ids.js'
 import { CRASHES_MAX, CRASHES_SUSPECT } from '../model/limits.js'
-import type { Program } from '../model/program.js'
 import type { Message, RunFacts } from '../model/run.js'
 import type { StopCause } from './ending.js'
 import type { Events } from './events.js'
 import { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { HolderDeps } from './held-run.js'
+import type { Programs } from './programs.js'
 import { Stopping } from './stopping.js'
 import type { Claimed, Fence, Loaded, NewRun, Store } from './store.js'
 
@@ -35,7 +35,7 @@ export class Executor {
   private readonly frames: Frames
   private readonly events: Events
   private readonly deps: HolderDeps
-  private readonly programs: ReadonlyMap<string, Program>
+  private readonly programs: Programs
   /** Runs that were taken before the answer that gave them to us: it may still come. */
   private readonly adopted = new Map<Uid, number>()
   private wanted: Wanted[] = []
@@ -46,7 +46,7 @@ export class Executor {
       readonly store: Store
       readonly frames: Frames
       readonly events: Events
-      readonly programs: ReadonlyMap<string, Program>
+      readonly programs: Programs
     },
   ) {
     this.deps = deps
@@ -69,7 +69,7 @@ export class Executor {
     // biome-ignore format: one literal, because one is made for every run
     const facts: RunFacts = { uid, id, workspace, definition, version, tags, parentUid, parentId, createdAt, startedAt, deadlineAt, input, order }
     const stored = { journal: null, seq: 1, epoch: 1, attempt: 1, suspect: false }
-    const frame = new Frame(this.deps, facts, this.program(definition, version), stored)
+    const frame = new Frame(this.deps, facts, this.programs.get(definition, version), stored)
     this.frames.add(frame)
     frame.body.begin()
   }
@@ -181,7 +181,7 @@ export class Executor {
     if (suspect) counters['run.suspect'] += 1
     const { seq, epoch, attempt } = claimed
     const stored = { journal: loaded.entries, seq, epoch, attempt, suspect }
-    const program = this.program(claimed.definition, claimed.version)
+    const program = this.programs.get(claimed.definition, claimed.version)
     const frame = new Frame(this.deps, facts, program, stored)
     frame.mail.put(loaded.messages)
     frame.mail.taken(loaded.taken)
@@ -227,11 +227,6 @@ export class Executor {
     if (!frame) return
     frame.lose()
     this.frames.remove(frame)
-  }
-
-  private program(definition: string, version: string | null): Program | null {
-    const program = this.programs.get(definition)
-    return program && (version === null || program.version === version) ? program : null
   }
 }
 

@@ -6,19 +6,19 @@ import type { Delta, NewRun, TurnDelta } from './store.js'
 
 export class Grants {
   private readonly frames: Frames
-  private readonly versionOf: (definition: string) => string | null
+  private readonly has: (definition: string, version: string | null) => boolean
   private readonly mayTake: () => boolean
 
   constructor(
     frames: Frames,
     deps: {
-      readonly versionOf: (definition: string) => string | null
+      readonly has: (definition: string, version: string | null) => boolean
       /** This process executes runs, and its lease is not in doubt. */
       readonly mayTake: () => boolean
     },
   ) {
     this.frames = frames
-    this.versionOf = deps.versionOf
+    this.has = deps.has
     this.mayTake = deps.mayTake
   }
 
@@ -62,8 +62,6 @@ export class Grants {
   private forRun(run: NewRun): boolean {
     // With limits it needs a slot first.
     if (!this.mayTake() || run.delayMs > 0 || run.limits) return false
-    const version = this.versionOf(run.definition)
-    if (version === null || (run.version !== null && run.version !== version)) return false
-    return this.frames.promise()
+    return this.has(run.definition, run.version) && this.frames.promise()
   }
 }

@@ -47,6 +47,8 @@ export class Lease {
   private readonly deps: LeaseDeps
   private readonly seen = new Map<WorkerId, { beat: number; since: number }>()
   private lastBeat = 0
+  /** What its row says. */
+  private declared: Worker['definitions'] = []
   private doubtful = false
   private overdue = false
   private closed = false
@@ -70,11 +72,25 @@ export class Lease {
   private async register(): Promise<void> {
     const { store, ports } = this.deps
     const sentAt = ports.clock.monotonic()
+    const { definitions } = this.worker
     ports.fault('join.before')
     const { now } = await store.join(this.worker)
     ports.fault('join.after')
     this.deps.heard(now)
     this.lastBeat = sentAt
+    this.declared = definitions
+  }
+
+  /** It can execute more, or less, than its row says. */
+  async declare(): Promise<void> {
+    const { definitions } = this.worker
+    if (definitions === this.declared) return
+    try {
+      await this.deps.store.declare(this.worker)
+      this.declared = definitions
+    } catch {
+      // The database is away: the next beat tries again.
+    }
   }
 
   close(): void {
@@ -100,6 +116,7 @@ export class Lease {
   async look(): Promise<void> {
     try {
       await this.beat()
+      await this.declare()
       await this.watch()
     } catch {
       // The database is away. Doubt grows with time (L1), and the next tick asks again.

@@ -139,10 +139,9 @@ export class Operations implements OperatingKernel {
   private newRun(request: StartRequest): NewRun {
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
-    const { definition, workspace, input } = request
     const { programs } = this.host
-    const version = request.version ?? programs.versionOf(definition)
-    const limits = programs.countedAt(definition, workspace, input)
+    const version = request.version ?? programs.versionOf(request.definition)
+    const limits = programs.countedAt({ ...request, version })
     return { ...request, uid, id, version, order: null, parent: null, limits }
   }
 

@@ -43,6 +43,8 @@ export type Hint =
   | { readonly kind: 'due'; readonly definition: string | null }
   | { readonly kind: 'mail'; readonly uid: Uid }
   | { readonly kind: 'ended' }
+  /** Stored definitions have changed. */
+  | { readonly kind: 'saved' }
 
 export type Log = Record<
   'debug' | 'info' | 'warn' | 'error',

@@ -1,7 +1,7 @@
-// Schedules, for callers: a database that does not answer is an error with a name.
+// Schedules and stored definitions, for callers: a database that does not answer is an error with a name.
 
 import { named } from './reading.js'
-import type { ScheduleStore } from './store.js'
+import type { DefinitionStore, ScheduleStore } from './store.js'
 
 export function schedulingFor(store: ScheduleStore): ScheduleStore {
   return {
@@ -14,5 +14,17 @@ export function schedulingFor(store: ScheduleStore): ScheduleStore {
     dropSchedule: (...args) => named(store.dropSchedule(...args)),
     dueSchedules: (...args) => named(store.dueSchedules(...args)),
     fire: (...args) => named(store.fire(...args)),
+  }
+}
+
+export function definitionsFor(store: DefinitionStore): DefinitionStore {
+  return {
+    saveDefinition: (...args) => named(store.saveDefinition(...args)),
+    archiveDefinition: (...args) => named(store.archiveDefinition(...args)),
+    definition: (...args) => named(store.definition(...args)),
+    definitions: (...args) => named(store.definitions(...args)),
+    definitionTexts: (...args) => named(store.definitionTexts(...args)),
+    definitionVersions: (...args) => named(store.definitionVersions(...args)),
+    usedDefinitions: (...args) => named(store.usedDefinitions(...args)),
   }
 }

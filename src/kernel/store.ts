@@ -23,12 +23,18 @@ import type {
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
+import type { DefinitionStore } from './store-definitions.js'
 import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { LimitStore } from './store-limits.js'
 import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
 
-export interface Store extends OperatingStore, EventStore, ScheduleStore, LimitStore {
+export interface Store
+  extends OperatingStore,
+    EventStore,
+    ScheduleStore,
+    LimitStore,
+    DefinitionStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -78,6 +84,8 @@ export interface Store extends OperatingStore, EventStore, ScheduleStore, LimitS
 
   /** Registers this incarnation. */
   join(by: Worker): Promise<{ readonly now: Instant }>
+  /** Says what it executes from now on. A row that is gone stays gone. */
+  declare(by: Worker): Promise<void>
   /** Renews the lease. `alive: false`: the row is gone, another has reaped us. `owned`: as the database sees it. */
   beat(by: Worker): Promise<{
     readonly alive: boolean
@@ -152,11 +160,16 @@ export interface Worker {
   readonly id: WorkerId
   readonly build: string
   readonly leaseMs: number
-  /** Empty for an engine with `worker: false`: it owns only what it must end without code. */
+  /**
+   * Empty for an engine with `worker: false`: it owns only what it must end without code. Of one name several versions: a run
+   * that has none yet gets the first. It may grow: `declare` says so.
+   */
   readonly definitions: readonly {
     readonly name: string
     readonly version: string
     readonly limits?: LimitRules | null
+    /** Its limits are stored with it: whoever executes it has no say in them. */
+    readonly isStored?: boolean
   }[]
 }
 
@@ -333,6 +346,7 @@ export interface StepTransaction {
 }
 
 export type * from './rows.js'
+export type * from './store-definitions.js'
 export type * from './store-events.js'
 export type * from './store-limits.js'
 export type * from './store-operating.js'

@@ -65,7 +65,7 @@ export class WorkerHost {
     const { store, ports, pollMs } = options
     this.counters = options.counters ?? newCounters()
     this.defects = options.defects ?? new Set()
-    this.programs = new Programs(options.programs)
+    this.programs = new Programs(options.programs, options.learnt)
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
@@ -76,8 +76,7 @@ export class WorkerHost {
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     this.admitter = this.makeAdmitter()
-    const { frames, events } = this
-    const programs = this.programs.byName
+    const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
     this.post = new Post(store, ports.log, (...sent) => this.committer.send(...sent))
@@ -85,7 +84,7 @@ export class WorkerHost {
       this.counters['worker.adopted'] += 1
     })
     this.grants = new Grants(frames, {
-      versionOf: (definition) => this.programs.versionOf(definition),
+      has: (definition, version) => programs.get(definition, version) !== null,
       mayTake: () => this.options.worker && !this.closing && this.lease.certain,
     })
     this.wakeDeps = {
@@ -210,7 +209,7 @@ export class WorkerHost {
       counters,
       leaseMs,
       pollMs,
-      newWorker: () => newWorker(this.options),
+      newWorker: () => newWorker(this.options, this.programs),
       heard: (now) => this.anchor.heard(now),
       owned: (owned) => {
         const mayAdopt = !this.closing && !this.defects.has('no-adoption')
@@ -261,7 +260,7 @@ export class WorkerHost {
 
   private makeAdmitter(): Admitter {
     const { store, ports } = this.options
-    const isLimited = this.programs.areLimited
+    const isLimited = () => this.programs.areLimited
     return new Admitter({ store, ports, isLimited, admitted: () => this.due() })
   }
 

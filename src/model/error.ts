@@ -18,6 +18,7 @@ export const CODES = {
   ID_INVALID: { retryable: false },
   ID_TAKEN: { retryable: false },
   NAME_INVALID: { retryable: false },
+  NAME_TAKEN: { retryable: false },
   SCHEMA_NAME_INVALID: { retryable: false },
   OPTION_UNKNOWN: { retryable: false },
   OPTION_INVALID: { retryable: false },
@@ -30,6 +31,7 @@ export const CODES = {
   SCHEDULE_NOT_FOUND: { retryable: false },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
+  DEFINITION_ARCHIVED: { retryable: false },
   SNAPSHOT_INVALID: { retryable: false },
   GUARD_INVALID: { retryable: false },
   EXPRESSION_INVALID: { retryable: false },
@@ -39,6 +41,7 @@ export const CODES = {
   HTTP_STATUS: { retryable: true },
   TRANSITION_TOO_DEEP: { retryable: false },
   GRAPH_INVALID: { retryable: false },
+  VERSION_CHANGED: { retryable: false },
   NODE_TYPE_UNKNOWN: { retryable: false },
   NO_BRANCH: { retryable: false },
   LOOP_TOO_LONG: { retryable: false },
@@ -90,6 +93,8 @@ interface Details {
   GRAPH_INVALID: {
     readonly problems: readonly { readonly path: string; readonly message: string }[]
   }
+  /** null: there is no such graph. */
+  VERSION_CHANGED: { readonly version: number | null }
   TRANSITION_TOO_DEEP: { readonly depth: number; readonly limit: number }
   NOT_AVAILABLE: { readonly available: readonly string[] }
   TRANSITION_UNAVAILABLE: { readonly place: string; readonly available: readonly string[] }

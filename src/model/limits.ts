@@ -96,3 +96,6 @@ export const ADMIT_GROUPS_MAX = 500
 export const ADMIT_RUNS_MAX = 1_000
 /** Calls in a row, as long as there are more groups. */
 export const ADMIT_CALLS_MAX = 20
+
+/** Of a graph that is stored. */
+export const GRAPH_BYTES_MAX = 1024 * 1024

@@ -22,6 +22,8 @@ export interface Program {
   readonly style: 'function' | 'machine' | 'graph' | 'task'
   /** null, or left out: as many as there are. */
   readonly limits?: Limits | null
+  /** It is not of this process's code: it was learnt of, and its limits are stored with it. */
+  readonly isStored?: boolean
   /**
    * Asks through `turn`; given the same answers it must ask the same questions. Resolves with the output,
    * or rejects (with the `Failure` of the question that ended it, where it was one) and the run fails.

@@ -9,7 +9,7 @@ import type {
   OperatingStore,
   Worker,
 } from '../kernel/store.js'
-import type { Rate } from '../model/admission.js'
+import type { LimitRules, Rate } from '../model/admission.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX } from '../model/limits.js'
 import type { Driver, Row, SqlValue } from './driver.js'
@@ -73,18 +73,16 @@ function debounceParams({ run, meta }: LoneStart): SqlValue[] {
 
 /** What join_v2 is told: the names of all definitions, and the limits of those that have some. */
 export function limitParams({ definitions }: Worker): SqlValue[] {
-  const limited = definitions.flatMap(({ name, limits }) => {
-    if (!limits) return []
-    const { concurrency, perWorkspace, perKey, keyPath, rate, keyRate } = limits
-    const rates = [
-      rate?.runs ?? null,
-      rate?.perMs ?? null,
-      keyRate?.runs ?? null,
-      keyRate?.perMs ?? null,
-    ]
-    return [[name, concurrency, perWorkspace, perKey, keyPath, ...rates]]
-  })
-  return [pack(definitions.map(({ name }) => name)), JSON.stringify(limited)]
+  const own = definitions.filter(({ isStored }) => !isStored)
+  const limited = own.flatMap(({ name, limits }) => (limits ? [limitRow(name, limits)] : []))
+  return [pack(own.map(({ name }) => name)), JSON.stringify(limited)]
+}
+
+/** As join_v2 and save_definition_v1 read it. */
+export function limitRow(name: string, limits: LimitRules): readonly (string | number | null)[] {
+  const { concurrency, perWorkspace, perKey, keyPath, rate, keyRate } = limits
+  const rates = [rate?.runs, rate?.perMs, keyRate?.runs, keyRate?.perMs]
+  return [name, concurrency, perWorkspace, perKey, keyPath, ...rates.map((one) => one ?? null)]
 }
 
 function rulesOf(row: Row): NamedRules {

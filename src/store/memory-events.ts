@@ -108,7 +108,9 @@ export class MemoryEvents extends MemoryOperating implements EventStore {
     const uid = uuidv7(this.now(), chance.subarray(0, 10)) as Uid
     const rest = { version: null, order: null, priority: 5, delayMs: 0, parent: null }
     const tags = { event: event.name }
-    const run = { uid, id, workspace, definition, input: event.payload, tags, timeoutMs, ...rest }
+    const limits = this.limitsOf(definition, workspace)
+    const input = event.payload
+    const run = { uid, id, workspace, definition, input, tags, timeoutMs, limits, ...rest }
     this.startNow({ run, meta: { bornWith: 1 }, message: null })
   }
 
@@ -121,7 +123,8 @@ export class MemoryEvents extends MemoryOperating implements EventStore {
         ({ event: name, match }) =>
           name === event.name && match.every((one) => event.keys.includes(one)),
       )
-      if (found) this.startBy(workspace, event, definition, found.timeoutMs)
+      if (found && !this.isForeign(definition, workspace))
+        this.startBy(workspace, event, definition, found.timeoutMs)
     }
   }
 }

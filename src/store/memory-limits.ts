@@ -35,10 +35,20 @@ export class MemorySlots {
 
   /** Whoever joins last says what holds. */
   declare({ definitions }: Worker): void {
-    for (const { name, limits } of definitions) {
+    for (const { name, limits, isStored } of definitions) {
+      if (isStored) continue
       if (limits) this.rules.set(name, limits)
       else this.rules.delete(name)
     }
+  }
+
+  /** Of a stored definition. */
+  say(definition: string, rules: LimitRules | null): void {
+    if (rules) this.rules.set(definition, rules)
+  }
+
+  rulesOf(definition: string): LimitRules | null {
+    return this.rules.get(definition) ?? null
   }
 
   named(): NamedRules[] {

@@ -13,6 +13,7 @@ import type {
   Receiver,
   Within,
 } from '../kernel/store.js'
+import type { Counted } from '../model/admission.js'
 import { transactionForeign } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
@@ -185,10 +186,26 @@ export class MemoryOperating extends MemoryTables implements Omit<OperatingStore
     return { kind: 'exists', uid: row.uid, definition, same }
   }
 
+  /** The version that a start of a stored definition gets; null: there is none for that workspace. */
+  protected storedVersion(_definition: string, _workspace: string): string | null {
+    return null
+  }
+
+  /** Where a run is counted that names no key; null: its definition has no limits. */
+  protected limitsOf(_definition: string, _workspace: string): Counted | null {
+    return null
+  }
+
+  /** It is stored, for another workspace. */
+  protected isForeign(_definition: string, _workspace: string): boolean {
+    return false
+  }
+
   protected startNow({ run, meta, message }: LoneStart): void {
     const now = this.now()
+    const version = run.version ?? this.storedVersion(run.definition, run.workspace)
     const row = this.insert(
-      { kind: 'start', run, claim: false },
+      { kind: 'start', run: { ...run, version }, claim: false },
       { by: null, now, spans: [] },
       meta,
     )

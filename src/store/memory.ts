@@ -22,23 +22,22 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
-import { MemorySlots, pushBack } from './memory-limits.js'
+import { MemoryDefinitions } from './memory-definitions.js'
+import { pushBack } from './memory-limits.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
-import { MemorySchedules } from './memory-schedules.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemorySchedules implements Store {
+export class MemoryStore extends MemoryDefinitions implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
   /** Who reaps: the worker that has joined last. */
   private joined: WorkerId | null = null
-  readonly slots = new MemorySlots()
   private readonly debounced = new Map<string, Uid>()
 
   constructor(options: MemoryStoreOptions) {
@@ -132,6 +131,11 @@ export class MemoryStore extends MemorySchedules implements Store {
     this.joined = by.id
     this.slots.declare(by)
     return { now }
+  }
+
+  async declare(by: Worker): Promise<void> {
+    const row = this.workers.get(by.id)
+    if (row) this.workers.set(by.id, { ...row, worker: by })
   }
 
   async beat(by: Worker) {

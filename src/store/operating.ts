@@ -2,6 +2,7 @@
 
 import type {
   CallersTransaction,
+  DefinitionStore,
   EventStore,
   ForkPlan,
   Letter,
@@ -15,6 +16,7 @@ import type {
 import { outcomeOfTransactionUnknown, transactionForeign } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import type { Status } from '../model/run.js'
+import { sqlDefinitions } from './definitions.js'
 import {
   type Driver,
   DriverError,
@@ -38,7 +40,7 @@ const PRUNE_MOST = 100
 export function sqlOperating(
   driver: Driver,
   sql: Sql,
-): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore {
+): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore & DefinitionStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -48,6 +50,7 @@ export function sqlOperating(
   return {
     ...sqlEvents(sql, write, through),
     ...sqlSchedules(sql, write),
+    ...sqlDefinitions(sql, write),
     begin: (limitMs) => begin(driver, sql, limitMs),
     async startAlone(start, within) {
       const params = startParams(start, within)

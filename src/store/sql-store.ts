@@ -6,6 +6,7 @@ import type {
   CallFate,
   Claimed,
   Committed,
+  DefinitionStore,
   Delta,
   EventStore,
   FeedEntry,
@@ -84,7 +85,14 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
 
 class SqlStore
   implements
-    Omit<Store, keyof OperatingStore | keyof EventStore | keyof ScheduleStore | keyof LimitStore>
+    Omit<
+      Store,
+      | keyof OperatingStore
+      | keyof EventStore
+      | keyof ScheduleStore
+      | keyof LimitStore
+      | keyof DefinitionStore
+    >
 {
   readonly isSingle: boolean
   readonly read: RunReader
@@ -159,6 +167,10 @@ class SqlStore
     const rows = await this.write(this.sql.join, said)
     this.joined = id
     return { now: numberOf(onlyRow(rows), 'now_ms') }
+  }
+
+  async declare(by: Worker): Promise<void> {
+    await this.write(this.sql.declare, [by.id, definitionsText(by.definitions)])
   }
 
   async beat(by: Worker) {

@@ -108,7 +108,8 @@ class Kit {
       openMemory: () => this.opened().beginningOf(() => openMemory(() => this.clock.nowMs)),
       createKernel: async (given) => {
         const programs = given.programs.map((program) => this.steps.stubbed(program))
-        const options = { ...given, programs }
+        const learnt = given.learnt?.map((program) => this.steps.stubbed(program)) ?? []
+        const options = { ...given, programs, learnt }
         if (this.lives !== null && options.store !== store) return this.lives.aside(options)
         this.lives = new Lives(this.livesDeps(), options)
         await this.lives.begun()
@@ -135,6 +136,7 @@ class Kit {
           life.moves += 1
         }
       },
+      stubbed: (program) => this.steps.stubbed(program),
       openStore: (life) => database.openStore(life),
       isAskedTwice: (what) => trouble?.isAskedTwice(what) ?? false,
       closed: () => database.close(),

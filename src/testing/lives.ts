@@ -14,9 +14,17 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import { schedulingFor } from '../kernel/scheduling.js'
-import type { Called, RunReader, ScheduleStore, Settled, Store } from '../kernel/store.js'
+import { definitionsFor, schedulingFor } from '../kernel/scheduling.js'
+import type {
+  Called,
+  DefinitionStore,
+  RunReader,
+  ScheduleStore,
+  Settled,
+  Store,
+} from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
+import type { Program } from '../model/program.js'
 import { gatedStore, type Watcher } from './gated-store.js'
 import { Life, OVER } from './life.js'
 import type { TestClock } from './test-clock.js'
@@ -33,6 +41,8 @@ export interface LivesDeps {
   openStore(life: Life): Promise<Store>
   /** Whether a caller has not heard the answer, and asks the same again. */
   isAskedTwice(what: string): boolean
+  /** A program as a test has changed it; left out: as it is. */
+  stubbed?(program: Program): Program
   /** The engine is closed. */
   closed(): Promise<void>
 }
@@ -44,6 +54,7 @@ type Living = { readonly life: Life; readonly kernel: KernelHost }
 export class Lives implements Kernel {
   readonly read: RunReader
   readonly schedules: ScheduleStore
+  readonly definitions: DefinitionStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -51,6 +62,8 @@ export class Lives implements Kernel {
   private readonly asides = new Set<Life>()
   private readonly lives: Life[] = []
   private beginning = 0
+  /** As every life learns it. */
+  private learnt: readonly Program[]
   private current: Promise<Living>
   private closing: Promise<void> | null = null
 
@@ -59,6 +72,8 @@ export class Lives implements Kernel {
     this.options = options
     this.read = readingFor(options.store.read)
     this.schedules = schedulingFor(options.store)
+    this.definitions = definitionsFor(options.store)
+    this.learnt = options.learnt ?? []
     this.current = this.begin(Promise.resolve())
   }
 
@@ -136,7 +151,7 @@ export class Lives implements Kernel {
 
   private async boot(life: Life, isFirst: boolean): Promise<KernelHost> {
     const store = await this.deps.openStore(life)
-    const kernel = await this.kernelOf(life, this.options, store)
+    const kernel = await this.kernelOf(life, { ...this.options, learnt: this.learnt }, store)
     for (const heard of this.listeners.values()) heard.off = kernel.on(heard.listener)
     // Frees what the last life had, and inherits what it has not told. A live engine does it within a second.
     if (!isFirst) await kernel.host.lease.look()
@@ -232,6 +247,11 @@ export class Lives implements Kernel {
       this.listeners.get(key)?.off()
       this.listeners.delete(key)
     }
+  }
+
+  async learn(programs: readonly Program[]): Promise<void> {
+    this.learnt = programs.map((program) => this.deps.stubbed?.(program) ?? program)
+    await this.ask((kernel) => kernel.learn(this.learnt))
   }
 
   now(): number {

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import type { Store } from '../../src/kernel/store.js'
 import { answerContract } from './contract-answers.js'
 import { batchContract } from './contract-batches.js'
+import { definitionContract } from './contract-definitions.js'
 import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
@@ -68,6 +69,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('operating', () => operatingContract(on))
     describe('events and calls', () => eventContract(on))
     describe('schedules', () => scheduleContract(on))
+    describe('stored definitions', () => definitionContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))

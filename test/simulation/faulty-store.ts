@@ -150,6 +150,38 @@ export class FaultyStore implements Store {
     return this.call('schedulesOf', () => this.world.memory.schedulesOf(...args))
   }
 
+  declare(...args: Parameters<Store['declare']>) {
+    return this.call('declare', () => this.world.memory.declare(...args))
+  }
+
+  saveDefinition(...args: Parameters<Store['saveDefinition']>) {
+    return this.call('saveDefinition', () => this.world.memory.saveDefinition(...args))
+  }
+
+  archiveDefinition(...args: Parameters<Store['archiveDefinition']>) {
+    return this.call('archiveDefinition', () => this.world.memory.archiveDefinition(...args))
+  }
+
+  definition(...args: Parameters<Store['definition']>) {
+    return this.call('definition', () => this.world.memory.definition(...args))
+  }
+
+  definitions(...args: Parameters<Store['definitions']>) {
+    return this.call('definitions', () => this.world.memory.definitions(...args))
+  }
+
+  definitionTexts(...args: Parameters<Store['definitionTexts']>) {
+    return this.call('definitionTexts', () => this.world.memory.definitionTexts(...args))
+  }
+
+  definitionVersions(...args: Parameters<Store['definitionVersions']>) {
+    return this.call('definitionVersions', () => this.world.memory.definitionVersions(...args))
+  }
+
+  usedDefinitions(...args: Parameters<Store['usedDefinitions']>) {
+    return this.call('usedDefinitions', () => this.world.memory.usedDefinitions(...args))
+  }
+
   subscribe(...args: Parameters<Store['subscribe']>) {
     return this.call('subscribe', () => this.world.memory.subscribe(...args))
   }

@@ -24,10 +24,11 @@ export function graph<N extends string, O, I = Dict, R = I>(
   build: (g: GraphBuilder<I>) => O,
 ): GraphDefinition<N, I, R, Unref<O>>
 export function graph(...args: readonly unknown[]): Definition & { readonly json: GraphJson } {
-  return args.length > 1 ? fromBuilder(args) : fromJson(args[0])
+  return args.length > 1 ? fromBuilder(args) : definitionOf(graphMade(args[0]))
 }
 
-function fromJson(given: unknown): Definition & { readonly json: GraphJson } {
+/** Throws GRAPH_INVALID, or what is wrong with its facts. */
+export function graphMade(given: unknown): GraphMade {
   const plan = readGraph(given)
   const json = structuredClone(given) as GraphJson
   const { id, version, description, triggers } = json
@@ -35,7 +36,7 @@ function fromJson(given: unknown): Definition & { readonly json: GraphJson } {
     ...{ version, description, triggers },
     limits: limitsOf(json.settings),
   })
-  return definitionOf({ ...facts, kind: 'graph', plan, json })
+  return { ...facts, kind: 'graph', plan, json }
 }
 
 function fromBuilder(args: readonly unknown[]): Definition & { readonly json: GraphJson } {
