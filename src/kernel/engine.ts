@@ -81,6 +81,7 @@ export class KernelHost implements Kernel {
   }
 
   async start(request: StartRequest): Promise<{ readonly uid: Uid; readonly id: RunId }> {
+    await this.host.programs.ask(request.definition)
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
     const version = request.version ?? this.host.programs.versionOf(request.definition)

@@ -42,7 +42,7 @@ export class Operations implements OperatingKernel {
   }
 
   async start(request: StartRequest, message: FirstMessage | null, client: Client | null) {
-    const run = this.newRun(request)
+    const run = await this.newRun(request)
     const { uid, id } = run
     const first = message && this.newMessage(message)
     const answer = await this.startAlone({ run, meta: { bornWith: 1 }, message: first }, client)
@@ -56,7 +56,7 @@ export class Operations implements OperatingKernel {
   }
 
   async debounce(request: StartRequest, key: string) {
-    const run = this.newRun(request)
+    const run = await this.newRun(request)
     const start = { run, meta: { bornWith: 1 }, message: null }
     const answer = await this.refusals(run.id, this.store.debounce(start, key))
     if (answer.kind === 'exists') {
@@ -136,7 +136,8 @@ export class Operations implements OperatingKernel {
     return { id, definition }
   }
 
-  private newRun(request: StartRequest): NewRun {
+  private async newRun(request: StartRequest): Promise<NewRun> {
+    await this.host.programs.ask(request.definition)
     const uid = this.host.newUid()
     const id = request.id ?? (uid as string as RunId)
     const { programs } = this.host

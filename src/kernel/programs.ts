@@ -5,7 +5,10 @@ import { type Counted, countedAt } from '../model/admission.js'
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Program } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
+import type { KernelOptions } from './api.js'
 import { childRun } from './child-run.js'
+import { ForeignLimits } from './foreign-limits.js'
+import { named } from './reading.js'
 import type { NewRun, Worker } from './store.js'
 
 export class Programs {
@@ -15,8 +18,11 @@ export class Programs {
   /** As the store is told. Another list when something has changed. */
   said: Worker['definitions'] = []
 
-  constructor(programs: readonly Program[], learnt: readonly Program[] = []) {
+  private readonly foreign: ForeignLimits
+
+  constructor({ programs, learnt = [], store, ports }: KernelOptions) {
     this.own = programs
+    this.foreign = new ForeignLimits(ports.clock, () => named(store.read.limitRules()))
     this.learn(learnt)
   }
 
@@ -60,11 +66,19 @@ export class Programs {
   /** Where a run is counted; null: its definition has no limits. */
   countedAt(run: Pick<NewRun, 'definition' | 'version' | 'workspace' | 'input'>): Counted | null {
     const { definition, version, workspace, input } = run
-    const limits = this.get(definition, version)?.limits
+    const program = this.get(definition, version)
+    const limits = program ? program.limits : this.foreign.get(definition)
     return limits ? countedAt(limits, workspace, input) : null
   }
 
+  /** Before a run of it is started: this process need not have it. */
+  async ask(definition: string): Promise<void> {
+    if (!this.byName.has(definition)) await this.foreign.refresh()
+  }
+
+  /** Nobody can wait here: what was heard last counts, and is asked for again. */
   childRun(parent: RunFacts, uid: Uid, order: ChildOrder): NewRun {
+    void this.ask(order.definition).catch(() => {})
     const run = childRun(parent, uid, order, this.versionOf(order.definition))
     const limits = this.countedAt(run)
     return limits ? { ...run, limits } : run

@@ -65,7 +65,7 @@ export class WorkerHost {
     const { store, ports, pollMs } = options
     this.counters = options.counters ?? newCounters()
     this.defects = options.defects ?? new Set()
-    this.programs = new Programs(options.programs, options.learnt)
+    this.programs = new Programs(options)
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
     this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)

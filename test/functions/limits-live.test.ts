@@ -58,6 +58,26 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       expect(seen.most_of.get(b.name)).toBeLessThanOrEqual(3)
     })
 
+    test('runs that a process without their code starts are counted like all others', async () => {
+      const turn = turnstile()
+      const limits = { concurrency: 3, perKey: { key: 'of', concurrency: 1 } }
+      const busy = workflow(
+        fresh('busy'),
+        { limits },
+        async (wf, { of, n }: { of: string; n: number }) =>
+          wf.do('work', () => turn.pass(`${n}`, of)),
+      )
+      await world.open([busy])
+      const elsewhere = await world.open([], { options: { worker: false } })
+      const inputs = Array.from({ length: 12 }, (_, n) => ({ of: n % 2 ? 'a' : 'b', n }))
+      const handles = []
+      for (const input of inputs) handles.push(await elsewhere.start(busy.name, input))
+      await Promise.all(handles.map((handle) => handle.result()))
+      expect(turn.seen.order).toHaveLength(12)
+      expect(turn.seen.most_of.get('a')).toBe(1)
+      expect(turn.seen.most_of.get('b')).toBe(1)
+    })
+
     test('[D23] what is over the limit is pending, begins in the order of creation, and holds nobody else up', async () => {
       const [first, turn] = [gate(), turnstile()]
       const narrow = task(
