@@ -1,6 +1,6 @@
 // Composes an engine: options, store, ports, kernel, styles, and the public calls around them.
 
-import type { Surroundings } from './authoring/definition.js'
+import { madeOf, type Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
 import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
@@ -12,12 +12,14 @@ import { limits } from './engine/limits.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import { transact } from './engine/transaction.js'
-import { storeTriggers } from './engine/triggers.js'
+import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
+import { deliveryTask } from './engine/webhook-delivery.js'
+import { webhookCalls } from './engine/webhooks.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
-import { schedulingFor } from './kernel/scheduling.js'
+import { schedulingFor, webhooksFor } from './kernel/scheduling.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import type { Program } from './model/program.js'
@@ -48,9 +50,14 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const log = settings.log ?? standardLog()
   const programs = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
-  if (settings.worker)
-    await orClose(opened, () => storeTriggers(schedulingFor(opened.store), settings))
-  const started = await startKernel(opened, usual(settings, programs), log, instead)
+  if (settings.worker) {
+    await orClose(opened, async () => {
+      await storeTriggers(schedulingFor(opened.store), settings)
+      await storeWebhooks(webhooksFor(opened.store), settings)
+    })
+  }
+  const own = [...programs, ...deliveryProgram(settings, log, opened)]
+  const started = await startKernel(opened, usual(settings, own), log, instead)
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
@@ -69,6 +76,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     definitions: settings.definitions,
     errors: settings.errors,
     events: settings.events,
+    secrets: settings.http.secrets,
     sentTo: new Map(),
     isClosed: () => closed,
   }
@@ -85,8 +93,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     beforeRead(core)
     return limits(kernel.read)
   }
-  const own = { transaction, limits: listLimits, close, [Symbol.asyncDispose]: close }
-  return Object.assign(client, own) as unknown as Engine
+  const more = { transaction, webhooks: webhookCalls(core), limits: listLimits, close }
+  return Object.assign(client, more, { [Symbol.asyncDispose]: close }) as unknown as Engine
 }
 
 /** What has been opened is closed again. */
@@ -103,14 +111,27 @@ async function orClose<T>({ hints, store }: Opened, work: () => Promise<T>): Pro
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
+  const around = surroundingsOf(settings, log, isStateless)
+  return [...settings.definitions.values()].map((made) => programOf(made, around))
+}
+
+/** Whoever has the option delivers, for all: it knows the secrets. */
+function deliveryProgram(settings: Settings, log: Log, { store }: Opened): readonly Program[] {
+  if (settings.webhooks === null) return []
+  const http = makeHttpCaller({ ...settings.http, maxRedirects: 0 })
+  const { secrets } = settings.http
+  const made = madeOf(deliveryTask({ webhooks: webhooksFor(store), secrets, http }))
+  return made ? [programOf(made, surroundingsOf(settings, log, false))] : []
+}
+
+function surroundingsOf(settings: Settings, log: Log, isStateless: boolean): Surroundings {
   const { definitions, nodeTypes, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
   const http = makeHttpCaller(settings.http)
   const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes, http }
-  const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
-  return [...definitions.values()].map((made) => programOf(made, around))
+  return { ...engine, transitionTimeoutMs, isStateless }
 }
 
 function usual(settings: Settings, programs: readonly Program[]): Usual {

@@ -84,6 +84,12 @@ export type {
   StoredError,
   TriggerOptions,
   WaitReason,
+  WebhookInfo,
+  WebhookInput,
+  WebhookRequest,
+  Webhooks,
+  WebhookTargetInfo,
+  WebhookTargetOptions,
 } from './engine/types.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'

@@ -17,6 +17,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  WebhookStore,
 } from './store.js'
 
 export type { ForkOrder }
@@ -95,6 +96,7 @@ export interface Kernel {
   on(listener: (event: KernelEvent) => unknown): () => void
   readonly read: RunReader
   readonly schedules: ScheduleStore
+  readonly webhooks: WebhookStore
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
@@ -127,6 +129,8 @@ export interface OperatingKernel {
   ): Promise<{ readonly uid: Uid; readonly id: RunId }>
   /** A start that pushes back the one before it with this key, if that has never run: then it is that run. */
   debounce(request: StartRequest, key: string): Promise<{ readonly uid: Uid; readonly id: RunId }>
+  /** Under an id that may be taken: false, whatever the run there was started with. */
+  startOnce(request: StartRequest): Promise<boolean>
   /** Throws RUN_NOT_FOUND, RUN_FINISHED, TRANSACTION_INVALID. */
   lookWithin(
     within: Client,

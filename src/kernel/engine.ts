@@ -30,7 +30,7 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
-import { schedulingFor } from './scheduling.js'
+import { schedulingFor, webhooksFor } from './scheduling.js'
 import type {
   Answer,
   Called,
@@ -42,6 +42,7 @@ import type {
   Settled,
   StartDelta,
   Store,
+  WebhookStore,
 } from './store.js'
 import { WorkerHost } from './worker.js'
 
@@ -60,6 +61,7 @@ export class KernelHost implements Kernel {
   readonly read: RunReader
   readonly operations: Operations
   readonly schedules: ScheduleStore
+  readonly webhooks: WebhookStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -73,6 +75,7 @@ export class KernelHost implements Kernel {
     this.patience = new Patience(options.ports.clock, OUTCOME_UNKNOWN_MS)
     this.read = readingFor(options.store.read)
     this.schedules = schedulingFor(options.store)
+    this.webhooks = webhooksFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 

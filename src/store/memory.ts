@@ -26,13 +26,13 @@ import { MemorySlots, pushBack } from './memory-limits.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
-import { MemorySchedules } from './memory-schedules.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
+import { MemoryWebhooks } from './memory-webhooks.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemorySchedules implements Store {
+export class MemoryStore extends MemoryWebhooks implements Store {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []

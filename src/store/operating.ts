@@ -10,6 +10,7 @@ import type {
   OperatingStore,
   PauseAnswer,
   ScheduleStore,
+  WebhookStore,
   Within,
 } from '../kernel/store.js'
 import { outcomeOfTransactionUnknown, transactionForeign } from '../model/errors.js'
@@ -27,6 +28,7 @@ import { sqlEvents } from './events.js'
 import { sqlSchedules } from './schedules.js'
 import type { Sql } from './sql.js'
 import { asDriverError, invalidTransaction, transactionId } from './step-transaction.js'
+import { sqlWebhooks } from './webhooks.js'
 import { list, metaText, numberOf, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
 const WHOSE = 'engine.transaction'
@@ -38,7 +40,7 @@ const PRUNE_MOST = 100
 export function sqlOperating(
   driver: Driver,
   sql: Sql,
-): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore {
+): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore & WebhookStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -48,6 +50,7 @@ export function sqlOperating(
   return {
     ...sqlEvents(sql, write, through),
     ...sqlSchedules(sql, write),
+    ...sqlWebhooks(sql, write),
     begin: (limitMs) => begin(driver, sql, limitMs),
     async startAlone(start, within) {
       const params = startParams(start, within)

@@ -19,6 +19,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  WebhookStore,
   Worker,
 } from '../kernel/store.js'
 import { PerdureError } from '../model/errors.js'
@@ -84,7 +85,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
 
 class SqlStore
   implements
-    Omit<Store, keyof OperatingStore | keyof EventStore | keyof ScheduleStore | keyof LimitStore>
+    Omit<Store, keyof (OperatingStore & EventStore & ScheduleStore & LimitStore & WebhookStore)>
 {
   readonly isSingle: boolean
   readonly read: RunReader

@@ -14,8 +14,15 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import { schedulingFor } from '../kernel/scheduling.js'
-import type { Called, RunReader, ScheduleStore, Settled, Store } from '../kernel/store.js'
+import { schedulingFor, webhooksFor } from '../kernel/scheduling.js'
+import type {
+  Called,
+  RunReader,
+  ScheduleStore,
+  Settled,
+  Store,
+  WebhookStore,
+} from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import { gatedStore, type Watcher } from './gated-store.js'
 import { Life, OVER } from './life.js'
@@ -44,6 +51,7 @@ type Living = { readonly life: Life; readonly kernel: KernelHost }
 export class Lives implements Kernel {
   readonly read: RunReader
   readonly schedules: ScheduleStore
+  readonly webhooks: WebhookStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -59,6 +67,7 @@ export class Lives implements Kernel {
     this.options = options
     this.read = readingFor(options.store.read)
     this.schedules = schedulingFor(options.store)
+    this.webhooks = webhooksFor(options.store)
     this.current = this.begin(Promise.resolve())
   }
 
@@ -194,6 +203,7 @@ export class Lives implements Kernel {
       const id = request.id ?? this.newId<RunId>()
       return this.ask(({ operations }) => operations.debounce({ ...request, id }, key))
     },
+    startOnce: (request) => this.ask(({ operations }) => operations.startOnce(request)),
     lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
     signalWithin: (within, to, name, payload, id) =>
       this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),

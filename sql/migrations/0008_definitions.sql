@@ -1,0 +1,2 @@
+-- breaking: no
+-- Holds the place of the migration of stored definitions.
