@@ -73,8 +73,20 @@ begin
         is distinct from (excluded.url, excluded.secret, excluded.events, excluded.workflows, excluded.workspace, excluded.with_output);
 end $f$;
 
+-- What every end costs: one look. Nothing is set for it (a function with settings costs as much as the look), so names are whole.
+create function @schema@.journal_deliver_v1() returns trigger
+language plpgsql
+as $f$
+begin
+  perform 1 from @schema@.webhook_targets limit 1;
+  if found then
+    perform @schema@.deliver_v1(new.uid, new.seq, new.kind, new.meta, new.payload);
+  end if;
+  return null;
+end $f$;
+
 -- The row of a run is at its end before the entry is written (0002); one that is copied (a fork) is not, and is nobody's news.
-create function @schema@.deliver_v1() returns trigger
+create function @schema@.deliver_v1(e_uid uuid, e_seq int, e_kind text, e_meta text, e_payload text) returns void
 language plpgsql
 set search_path = @schema@, pg_temp
 as $f$
@@ -84,33 +96,28 @@ declare
   ms text;
   chance text;
 begin
-  perform 1 from webhook_targets limit 1;
-  if not found then
-    return null;
-  end if;
-  select * into r from runs o where o.uid = new.uid and o.finished_at is not null and o.def <> 'perdure.webhook';
+  select * into r from runs o where o.uid = e_uid and o.finished_at is not null and o.def <> 'perdure.webhook';
   if r.uid is null then
-    return null;
+    return;
   end if;
   for t in
     select c.id, c.with_output from webhook_targets c
-      where new.kind = any (c.events) and (c.workspace is null or c.workspace = r.workspace)
+      where e_kind = any (c.events) and (c.workspace is null or c.workspace = r.workspace)
         and case when c.workflows is null then r.parent_uid is null else r.def = any (c.workflows) end
       order by c.id
   loop
     ms := lpad(to_hex(ms_v1(clock_v1())::bigint), 12, '0');
     chance := gen_random_uuid()::text;
     perform start_v2((left(ms, 8) || '-' || right(ms, 4) || '-7' || substr(chance, 16, 3) || '-' || substr(chance, 20))::uuid,
-      5, 0, null, r.workspace, 'webhook:' || t.id || ':' || new.uid || ':' || new.seq, 'perdure.webhook', null,
+      5, 0, null, r.workspace, 'webhook:' || t.id || ':' || e_uid || ':' || e_seq, 'perdure.webhook', null,
       json_build_object('webhook', t.id, 'run', r.id)::text, '{"bornWith":1}',
-      json_build_object('target', t.id, 'uid', new.uid, 'seq', new.seq, 'event', new.kind, 'runId', r.id, 'workflow', r.def,
+      json_build_object('target', t.id, 'uid', e_uid, 'seq', e_seq, 'event', e_kind, 'runId', r.id, 'workflow', r.def,
         'version', r.version, 'workspace', r.workspace, 'parentId', r.parent_id, 'status', r.status, 'attempt', r.attempt,
         'createdAt', ms_v1(r.created_at), 'startedAt', ms_v1(r.started_at), 'endedAt', ms_v1(r.finished_at),
-        'reason', new.meta::json ->> 'reason', 'stored', case when new.kind = 'run.failed' or t.with_output then new.payload end)::text,
+        'reason', e_meta::json ->> 'reason', 'stored', case when e_kind = 'run.failed' or t.with_output then e_payload end)::text,
       null, null, null, true, null, null);
   end loop;
-  return null;
 end $f$;
 create trigger journal_deliver after insert on @schema@.journal for each row
   when (new.kind in ('run.completed', 'run.failed', 'run.cancelled', 'run.timed_out'))
-  execute function @schema@.deliver_v1();
+  execute function @schema@.journal_deliver_v1();
