@@ -11,6 +11,7 @@ const PAGES = [
   'events',
   'schedules',
   'triggers',
+  'webhooks',
   'documents',
   'retries-and-timeouts',
   'sagas',
