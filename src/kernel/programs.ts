@@ -4,6 +4,7 @@ import { type Counted, countedAt } from '../model/admission.js'
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Program } from '../model/program.js'
 import type { RunFacts, Stored } from '../model/run.js'
+import { DELIVERY } from '../model/webhook.js'
 import { childRun } from './child-run.js'
 import type { NewRun } from './store.js'
 
@@ -20,6 +21,11 @@ export class Programs {
 
   get areLimited(): boolean {
     return [...this.byName.values()].some(({ limits }) => limits)
+  }
+
+  /** Deliveries of ends are executed here: they are due with the end. */
+  get areEndsTold(): boolean {
+    return this.byName.has(DELIVERY)
   }
 
   /** Runs of it need a slot, as far as this process knows: of others it assumes so. */

@@ -7,7 +7,6 @@ import type { Uid } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { Failure, type Outside } from '../model/program.js'
 import { isFinal } from '../model/run.js'
-import { DELIVERY } from '../model/webhook.js'
 import { Admitter } from './admit.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
@@ -96,7 +95,7 @@ export class WorkerHost {
       // What an incarnation that is over was given belongs to others by now.
       mayBegin: (by) => !this.closing && by === this.lease.worker,
       others: () => this.lease.others > 0,
-      endsAreTold: programs.has(DELIVERY),
+      endsAreTold: this.programs.areEndsTold,
       due: () => this.options.worker && this.claimer.poke(),
       started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
     }
