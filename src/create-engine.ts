@@ -1,9 +1,10 @@
 // Composes an engine: options, store, ports, kernel, styles, and the public calls around them.
 
-import { madeOf, type Surroundings } from './authoring/definition.js'
+import type { Surroundings } from './authoring/definition.js'
 import { programOf } from './authoring/program.js'
 import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
+import { deliveryPrograms } from './deliveries.js'
 import { makeHttpCaller } from './egress/http-call.js'
 import { makeClient } from './engine/client.js'
 import { beforeRead, type Core } from './engine/core.js'
@@ -14,7 +15,6 @@ import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
-import { deliveryTask } from './engine/webhook-delivery.js'
 import { webhookCalls } from './engine/webhooks.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
@@ -48,7 +48,7 @@ export interface Instead {
 
 export async function composeEngine(settings: Settings, instead: Instead = {}): Promise<Engine> {
   const log = settings.log ?? standardLog()
-  const programs = programsOf(settings, log)
+  const own = programsOf(settings, log)
   const opened = instead.opened ?? (await openStore(settings, log))
   if (settings.worker) {
     await orClose(opened, async () => {
@@ -56,8 +56,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
       await storeWebhooks(webhooksFor(opened.store), settings)
     })
   }
-  const own = [...programs, ...deliveryProgram(settings, log, opened)]
-  const started = await startKernel(opened, usual(settings, own), log, instead)
+  const programs = [...own, ...deliveryPrograms(settings, opened.store, log)]
+  const started = await startKernel(opened, usual(settings, programs), log, instead)
   const { kernel } = started
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
   const retention = startRetention(settings, opened, started, { log, everyMs })
@@ -111,27 +111,14 @@ async function orClose<T>({ hints, store }: Opened, work: () => Promise<T>): Pro
 type Usual = Omit<KernelOptions, 'store' | 'ports'>
 
 function programsOf(settings: Settings, log: Log, isStateless = false): readonly Program[] {
-  const around = surroundingsOf(settings, log, isStateless)
-  return [...settings.definitions.values()].map((made) => programOf(made, around))
-}
-
-/** Whoever has the option delivers, for all: it knows the secrets. */
-function deliveryProgram(settings: Settings, log: Log, { store }: Opened): readonly Program[] {
-  if (settings.webhooks === null) return []
-  const http = makeHttpCaller({ ...settings.http, maxRedirects: 0 })
-  const { secrets } = settings.http
-  const made = madeOf(deliveryTask({ webhooks: webhooksFor(store), secrets, http }))
-  return made ? [programOf(made, surroundingsOf(settings, log, false))] : []
-}
-
-function surroundingsOf(settings: Settings, log: Log, isStateless: boolean): Surroundings {
   const { definitions, nodeTypes, valueBytesMax, tx, transitionTimeoutMs } = settings
   const throwRecorded = throwRecordedAs(settings.errors)
   const find = (name: string) => definitions.get(name)
   const { events } = settings
   const http = makeHttpCaller(settings.http)
   const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes, http }
-  return { ...engine, transitionTimeoutMs, isStateless }
+  const around: Surroundings = { ...engine, transitionTimeoutMs, isStateless }
+  return [...definitions.values()].map((made) => programOf(made, around))
 }
 
 function usual(settings: Settings, programs: readonly Program[]): Usual {

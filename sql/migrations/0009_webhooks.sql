@@ -15,6 +15,7 @@ create table @schema@.webhooks (
   key text not null,
   label text not null,
   def text collate "C" not null,
+  workspace text collate "C" not null,
   timeout_ms float8,
   is_on boolean not null default true,
   created_at timestamptz not null,
@@ -22,7 +23,7 @@ create table @schema@.webhooks (
   options text not null
 );
 
--- What each of these definitions has, in the place of what it had. JSON: [id, digest, key, label, definition, timeout in ms, options].
+-- What each of these definitions has, in the place of what it had. JSON: [id, digest, key, label, definition, timeout in ms, options, workspace].
 create function @schema@.webhooks_v1(defs text, rows_json text) returns void
 language plpgsql
 set search_path = @schema@, pg_temp
@@ -32,12 +33,12 @@ declare
 begin
   update webhooks h set is_on = false where h.def = any (texts_v1(defs)) and h.is_on and not exists (
     select 1 from json_array_elements(wanted) w (one) where w.one ->> 0 = h.id);
-  insert into webhooks as h (id, digest, key, label, def, timeout_ms, options, created_at)
-    select w.one ->> 0, w.one ->> 1, w.one ->> 2, w.one ->> 3, w.one ->> 4, (w.one ->> 5)::float8, w.one ->> 6, clock_v1()
+  insert into webhooks as h (id, digest, key, label, def, timeout_ms, options, workspace, created_at)
+    select w.one ->> 0, w.one ->> 1, w.one ->> 2, w.one ->> 3, w.one ->> 4, (w.one ->> 5)::float8, w.one ->> 6, w.one ->> 7, clock_v1()
       from json_array_elements(wanted) w (one)
       order by 1
-    on conflict (id) do update set is_on = true, timeout_ms = excluded.timeout_ms, options = excluded.options
-      where not h.is_on or (h.timeout_ms, h.options) is distinct from (excluded.timeout_ms, excluded.options);
+    on conflict (id) do update set is_on = true, timeout_ms = excluded.timeout_ms, options = excluded.options, workspace = excluded.workspace
+      where not h.is_on or (h.timeout_ms, h.options, h.workspace) is distinct from (excluded.timeout_ms, excluded.options, excluded.workspace);
 end $f$;
 
 -- Who is told of the ends of runs. `secret`: a name. `workflows`: null is every one, of runs that are no children.

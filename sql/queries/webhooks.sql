@@ -6,14 +6,14 @@ select @schema@.webhooks_v1($1::text, $2::text) is null as done;
 
 -- name: webhooks
 -- Those that are on; $1 the digest of one path, or null for all.
-select h.id, h.key, h.label, h.def, h.timeout_ms, h.options, @schema@.ms_v1(h.created_at) as created_at, @schema@.ms_v1(h.rotated_at) as rotated_at
+select h.id, h.key, h.label, h.def, h.workspace, h.timeout_ms, h.options, @schema@.ms_v1(h.created_at) as created_at, @schema@.ms_v1(h.rotated_at) as rotated_at
   from @schema@.webhooks h where h.is_on and ($1::text is null or h.digest = $1::text) order by h.id;
 
 -- name: rotateWebhook
 -- $1 id, $2 key, $3 digest.
 update @schema@.webhooks h set key = $2::text, digest = $3::text, rotated_at = @schema@.clock_v1()
   where h.id = $1::text and h.is_on
-  returning h.id, h.key, h.label, h.def, h.timeout_ms, h.options, @schema@.ms_v1(h.created_at) as created_at, @schema@.ms_v1(h.rotated_at) as rotated_at;
+  returning h.id, h.key, h.label, h.def, h.workspace, h.timeout_ms, h.options, @schema@.ms_v1(h.created_at) as created_at, @schema@.ms_v1(h.rotated_at) as rotated_at;
 
 -- name: startByWebhook
 -- $1 uid, $2 timeout in ms, $3 workspace, $4 id, $5 definition, $6 version, $7 tags, $8 meta of entry 1, $9 input, $10 and $11 where it is

@@ -24,7 +24,7 @@ export async function storeWebhooks(
   if (all.length > 0) {
     await store.putWebhooks(
       all.map(({ name }) => name),
-      all.flatMap(webhooksOf),
+      all.flatMap((made) => webhooksOf(made, DEFAULT_WORKSPACE)),
     )
   }
   if (targets !== null) await store.putWebhookTargets(targets)

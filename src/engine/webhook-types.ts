@@ -8,6 +8,8 @@ export type WebhookInfo = Readonly<{
   /** `<definition>:<path>`, or `<definition>:<number>` of one without a path. */
   id: string
   workflow: string
+  /** Of its runs. */
+  workspace: string
   /** What is behind the address of the server: whoever knows it may start runs, unless it is signed. */
   path: string
   isSigned: boolean

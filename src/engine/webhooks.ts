@@ -6,7 +6,7 @@ import { parse } from '../authoring/schema.js'
 import type { NewWebhook, Webhook, WebhookKey } from '../kernel/store.js'
 import { encode } from '../model/codec.js'
 import type { DeliveredEvent } from '../model/webhook.js'
-import { beforeRead, beforeWrite, type Core, DEFAULT_WORKSPACE } from './core.js'
+import { beforeRead, beforeWrite, type Core } from './core.js'
 import { webhookNotFound, webhookUnknown } from './webhook-errors.js'
 import { dedupeKey, inputOf, readRequest, runIdOf } from './webhook-request.js'
 import { checkSignature, keyOf } from './webhook-signature.js'
@@ -45,7 +45,7 @@ async function receive(core: Core, path: unknown, given: unknown) {
   beforeWrite(core, 'webhooks.receive')
   const request = readRequest(given, core.valueBytesMax)
   const webhook = await found(core, path)
-  const { rules, definition, timeoutMs } = webhook
+  const { rules, definition, workspace, timeoutMs } = webhook
   if (rules.hmac) {
     const key = await keyOf(core.secrets, rules.hmac.secret)
     checkSignature(rules.hmac, key, request.headers, request.body, core.kernel.now())
@@ -56,7 +56,7 @@ async function receive(core: Core, path: unknown, given: unknown) {
   const id = runIdOf(webhook, known ?? randomBytes(KEY_BYTES).toString('hex'))
   const started = await core.kernel.operations.startOnce({
     id,
-    workspace: DEFAULT_WORKSPACE,
+    workspace,
     definition,
     version: null,
     input: encode(input, `the input of "${definition}"`, core.valueBytesMax),
@@ -85,8 +85,9 @@ async function checkInput(made: Made | undefined, input: WebhookInput): Promise<
   }
 }
 
-/** The webhooks of a definition, each with a key for the case that it is new. */
-export function webhooksOf({ name, triggers, kind, timeoutMs }: Made): readonly NewWebhook[] {
+/** The webhooks of a definition, for runs in that workspace; each with a key for the case that it is new. */
+export function webhooksOf(made: Made, workspace: string): readonly NewWebhook[] {
+  const { name, triggers, kind, timeoutMs } = made
   let unnamed = 0
   return triggers.flatMap((trigger) => {
     if (trigger.type !== 'webhook') return []
@@ -94,7 +95,8 @@ export function webhooksOf({ name, triggers, kind, timeoutMs }: Made): readonly 
     if (label === '') unnamed += 1
     const id = `${name}:${label === '' ? unnamed : label}`
     const ownMs = kind === 'task' ? null : timeoutMs
-    return [{ id, label, definition: name, timeoutMs: ownMs, rules, ...newKey(label) }]
+    const names = { id, label, definition: name, workspace }
+    return [{ ...names, timeoutMs: ownMs, rules, ...newKey(label) }]
   })
 }
 
@@ -107,10 +109,11 @@ const pathOf = (label: string, key: string): string => (label === '' ? key : `${
 
 const digestOf = (path: string): string => createHash('sha256').update(path).digest('base64url')
 
-function infoOf({ id, definition, label, key, rules, createdAt, rotatedAt }: Webhook): WebhookInfo {
+function infoOf({ label, key, rules, createdAt, rotatedAt, ...names }: Webhook): WebhookInfo {
   return {
-    id,
-    workflow: definition,
+    id: names.id,
+    workflow: names.definition,
+    workspace: names.workspace,
     path: pathOf(label, key),
     isSigned: rules.hmac !== null,
     createdAt: new Date(createdAt),

@@ -41,6 +41,8 @@ export interface NewWebhook extends WebhookKey {
   /** '': none. */
   readonly label: string
   readonly definition: string
+  /** Of its runs. */
+  readonly workspace: string
   readonly timeoutMs: number | null
   readonly rules: WebhookRules
 }

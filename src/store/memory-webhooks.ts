@@ -28,10 +28,10 @@ export class MemoryWebhooks extends MemorySchedules implements WebhookStore {
     for (const row of this.byWebhook.values()) {
       if (definitions.includes(row.definition)) this.byWebhook.set(row.id, { ...row, isOn: false })
     }
-    for (const { timeoutMs, rules, ...fresh } of given) {
+    for (const { timeoutMs, rules, workspace, ...fresh } of given) {
       const known = this.byWebhook.get(fresh.id)
       const row = known ?? { ...fresh, createdAt: this.now(), rotatedAt: null }
-      this.byWebhook.set(fresh.id, { ...row, timeoutMs, rules, isOn: true })
+      this.byWebhook.set(fresh.id, { ...row, timeoutMs, rules, workspace, isOn: true })
     }
   }
 

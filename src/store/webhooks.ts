@@ -14,8 +14,9 @@ const META = metaText({ bornWith: 1 })
 export function sqlWebhooks(sql: Sql, write: Query): WebhookStore {
   return {
     async putWebhooks(definitions, webhooks) {
-      const rows = webhooks.map(({ id, digest, key, label, definition, timeoutMs, rules }) => {
-        return [id, digest, key, label, definition, timeoutMs, JSON.stringify(rules)]
+      const rows = webhooks.map(({ rules, ...one }) => {
+        const names = [one.id, one.digest, one.key, one.label, one.definition]
+        return [...names, one.timeoutMs, JSON.stringify(rules), one.workspace]
       })
       await write(sql.putWebhooks, [pack(definitions), JSON.stringify(rows)])
     },
@@ -58,6 +59,7 @@ function webhookOf(row: Row): Webhook {
     key: textOf(row, 'key'),
     label: textOf(row, 'label'),
     definition: textOf(row, 'def'),
+    workspace: textOf(row, 'workspace'),
     timeoutMs: numberOfOrNull(row, 'timeout_ms'),
     rules: JSON.parse(textOf(row, 'options')) as WebhookRules,
     createdAt: numberOf(row, 'created_at'),

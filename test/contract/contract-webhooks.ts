@@ -35,7 +35,14 @@ const EVERY_RUN: RunFilter = {
 
 function webhook(id: string, changes: Partial<NewWebhook> = {}): NewWebhook {
   const key = `key of ${id}`
-  const names = { id, key, digest: `digest of ${key}`, label: 'in', definition: 'order' }
+  const names = {
+    id,
+    key,
+    digest: `digest of ${key}`,
+    label: 'in',
+    definition: 'order',
+    workspace: 'acme',
+  }
   return { ...names, timeoutMs: null, rules: RULES, ...changes }
 }
 
@@ -57,11 +64,16 @@ export function webhookContract(on: Case): void {
     async (s) => {
       const { store } = s
       await store.putWebhooks(['order'], [webhook('order:2'), webhook('order:1')])
-      const again = webhook('order:1', { key: 'x', digest: 'y', timeoutMs: 5 })
+      const again = webhook('order:1', { key: 'x', digest: 'y', timeoutMs: 5, workspace: 'b' })
       await store.putWebhooks(['order'], [again, webhook('order:2')])
       const all = await store.webhooks()
       expect(all.map(({ id }) => id)).toEqual(['order:1', 'order:2'])
-      expect(all[0]).toMatchObject({ key: 'key of order:1', timeoutMs: 5, rules: RULES })
+      expect(all[0]).toMatchObject({
+        key: 'key of order:1',
+        timeoutMs: 5,
+        workspace: 'b',
+        rules: RULES,
+      })
       expect(await store.webhookAt('digest of key of order:1')).toEqual(all[0])
       expect(await store.webhookAt('y')).toBeNull()
     },
