@@ -1,6 +1,7 @@
 // Composes an engine: options, store, ports, kernel, styles, and the public calls around them.
 
 import type { AnyClass, Definition } from './authoring/types.js'
+import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
 import { beforeRead, type Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
@@ -9,12 +10,13 @@ import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import type { StoredGraphs } from './engine/stored-graphs.js'
 import { transact } from './engine/transaction.js'
-import { storeTriggers } from './engine/triggers.js'
+import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
+import { webhookCalls } from './engine/webhooks.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
 import type { Log, Ports } from './kernel/ports.js'
-import { schedulingFor } from './kernel/scheduling.js'
+import { schedulingFor, webhooksFor } from './kernel/scheduling.js'
 import { type Executed, type Library, makeLibrary } from './library.js'
 import { openLivePorts, standardLog } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
@@ -48,10 +50,20 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const opened = instead.opened ?? (await openStore(settings, log))
   const stored = await orClose(opened, async () => {
     const graphs = await library.open(opened.store)
-    if (settings.worker) await storeTriggers(schedulingFor(opened.store), settings)
+    if (settings.worker) {
+      await storeTriggers(schedulingFor(opened.store), settings)
+      await storeWebhooks(webhooksFor(opened.store), settings)
+    }
     return graphs
   })
-  const started = await startKernel(opened, usual(settings, library.programs()), log, instead)
+  const { programs, learnt } = library.programs()
+  const all = [...programs, ...deliveryPrograms(settings, opened.store, log)]
+  const started = await startKernel(
+    opened,
+    usual(settings, { programs: all, learnt }),
+    log,
+    instead,
+  )
   const { kernel } = started
   stored.learns = () => kernel.learn(library.programs().learnt)
   const everyMs = instead.retentionEveryMs ?? RETENTION_EVERY_MS
@@ -77,6 +89,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     stored,
     nodeTypes: new Set(settings.nodeTypes.keys()),
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
+    secrets: settings.http.secrets,
     sentTo: new Map(),
     isClosed: () => closed,
   }
@@ -93,8 +106,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     beforeRead(core)
     return limits(kernel.read)
   }
-  const own = { transaction, limits: listLimits, close, [Symbol.asyncDispose]: close }
-  return Object.assign(client, own) as unknown as Engine
+  const more = { transaction, webhooks: webhookCalls(core), limits: listLimits, close }
+  return Object.assign(client, more, { [Symbol.asyncDispose]: close }) as unknown as Engine
 }
 
 /** What has been opened is closed again. */

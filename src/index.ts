@@ -88,6 +88,12 @@ export type {
   StoredGraph,
   TriggerOptions,
   WaitReason,
+  WebhookInfo,
+  WebhookInput,
+  WebhookRequest,
+  Webhooks,
+  WebhookTargetInfo,
+  WebhookTargetOptions,
 } from './engine/types.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'

@@ -44,12 +44,13 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
 
 -- name: listOldest
 -- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id,
--- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many. null: any.
+-- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many. null: any, but of the
+-- definitions not the one that delivers webhooks.
 -- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
 select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
-        and ($2::text is null or r.def = $2)
+        and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
         and ($3::text[] is null or r.status = any ($3))
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
@@ -76,7 +77,7 @@ select v.* from (
 select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
-        and ($2::text is null or r.def = $2)
+        and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
         and ($3::text[] is null or r.status = any ($3))
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (

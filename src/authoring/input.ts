@@ -1,7 +1,7 @@
-// The input of a run that a parent or an event has started.
+// The input of a run that a parent, an event or a webhook has started.
 
 import { decode } from '../model/codec.js'
-import { EVENT_RUN } from '../model/ids.js'
+import { EVENT_RUN, WEBHOOK_RUN } from '../model/ids.js'
 import type { Turn } from '../model/program.js'
 import { NO_RETRY } from '../model/retry.js'
 import type { Facts, Surroundings } from './definition.js'
@@ -9,7 +9,7 @@ import { decoded, executed } from './recorded.js'
 import { checksSomething, parse } from './schema.js'
 
 /**
- * engine.start has checked what it stored. What a parent or an event hands over is checked by a step of the run, so that
+ * engine.start has checked what it stored. What a parent, an event or a webhook hands over is checked by a step of the run, so that
  * it is checked once, may be checked asynchronously, and also if the parent does not have this code.
  */
 export function checkedInput(
@@ -35,7 +35,7 @@ export function checkedInput(
   )
 }
 
-/** Only events start runs under such an id. */
+/** Only events and webhooks start runs under such an id. */
 export function isChecked({ parentUid, id }: Turn['run']): boolean {
-  return parentUid === null && !id.startsWith(EVENT_RUN)
+  return parentUid === null && !id.startsWith(EVENT_RUN) && !id.startsWith(WEBHOOK_RUN)
 }

@@ -169,6 +169,17 @@ export type DefinitionOptions = Opt<{
 /** What starts runs by itself. (The verb `trigger` is another thing: a call to a run.) */
 export type Trigger =
   | { type: 'manual' }
+  /** A run for each request to its address. `path`: words before the secret part of that. */
+  | {
+      type: 'webhook'
+      path?: string | undefined
+      /** Only requests that are signed: as Standard Webhooks says, or with the HMAC of the body in `header`. */
+      hmac?: WebhookSignature | undefined
+      /** What makes two requests the same: they have one run. Default: the header webhook-id, if it is there. */
+      dedupe?: { header: string } | { expression: string } | undefined
+      /** Headers that the run gets beside content-type, user-agent, webhook-id and webhook-timestamp. */
+      headers?: readonly string[] | undefined
+    }
   /** A run for each event of that name whose fields have these values; its payload is the input. */
   | { type: 'event'; event: EventName; match?: Dict | undefined }
   | {
@@ -178,6 +189,18 @@ export type Trigger =
       missed?: 'skip' | 'once' | undefined
       input?: unknown
     }
+
+export type WebhookSignature = Readonly<{
+  /** The name of a secret: http.secrets of the engine has its value. */
+  secret: string
+}> &
+  Opt<{
+    /** As 'x-hub-signature-256': an HMAC-SHA256 of the body alone. Left out: Standard Webhooks. */
+    header: string
+    /** What stands before it. Default 'sha256='. */
+    prefix: string
+    encoding: 'hex' | 'base64'
+  }>
 
 /** Counted in the database, over all workers. What is over a limit stays pending. */
 export type Limits = Opt<{

@@ -93,7 +93,8 @@ async function follow(first: Hop, signal: AbortSignal, settings: Settings): Prom
       }
       if (redirects === settings.redirectsMax) {
         const hint = 'give the address that it leads to'
-        throw httpBlocked(call, `it was redirected more than ${settings.redirectsMax} times`, hint)
+        const times = redirects === 0 ? '' : ` more than ${redirects} times`
+        throw httpBlocked(call, `it was redirected${times}`, hint)
       }
       hop = next
     } finally {

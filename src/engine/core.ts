@@ -15,15 +15,15 @@ import {
   shown,
 } from '../model/errors.js'
 import {
-  CRON_RUN,
   DEFINITION_NAME,
-  EVENT_RUN,
   isStepName,
+  isTriggersId,
   type MessageId,
   RUN_ID,
   type RunId,
   WORKSPACE_NAME,
 } from '../model/ids.js'
+import type { HttpOptions } from './engine-options.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
 import type { Stateless } from './stateless.js'
 import type { StoredGraphs } from './stored-graphs.js'
@@ -44,6 +44,8 @@ export interface Core {
   readonly nodeTypes: ReadonlySet<string>
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
+  /** Of the option http: for webhooks that are signed. */
+  readonly secrets: HttpOptions['secrets']
   /** Runs that events were sent to, and what they are of: `workspace id`. */
   readonly sentTo: Map<string, string>
   /** Tells other processes that stored graphs have changed. */
@@ -100,9 +102,9 @@ export function runIdOf(id: unknown): RunId {
 /** Of a run that is to be started: those of triggers are made by the engine alone. */
 export function newRunId(id: unknown): RunId {
   const checked = runIdOf(id)
-  if (!checked.startsWith(EVENT_RUN) && !checked.startsWith(CRON_RUN)) return checked
+  if (!isTriggersId(checked)) return checked
   throw new PerdureError('ID_INVALID', `${shown(id)} cannot be the id of a run that you start.`, {
-    hint: 'cron: and event: begin the ids of runs that start by themselves; use another beginning',
+    hint: 'cron:, event: and webhook: begin the ids of runs that start by themselves; use another beginning',
   })
 }
 

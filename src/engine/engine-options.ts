@@ -3,6 +3,7 @@
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
 import type { Duration } from '../model/time.js'
+import type { WebhookTargetOptions } from './webhook-types.js'
 
 export interface BoundSecret {
   /** The whole value of the header, as 'Bearer …'. */
@@ -17,7 +18,10 @@ export type HttpOptions = Opt<{
   allow: readonly string[]
   /** Must not be reached: the engine's own address, above all. */
   deny: readonly string[]
-  /** The value of a header, for the hosts that it is bound to. A node names it: { secret: 'NAME' }. Stored nowhere. */
+  /**
+   * The value of a header, for the hosts that it is bound to. A node names it: { secret: 'NAME' }. Stored nowhere. Also the key of
+   * webhooks that are signed; it is sent to nobody, and needs no hosts.
+   */
   secrets: (name: string) => BoundSecret | undefined | Promise<BoundSecret | undefined>
 }>
 
@@ -32,6 +36,8 @@ export type EngineOptions<W> = Opt<{
   /** Types of nodes for graphs: nodeType(…). */
   nodeTypes: readonly CustomType[]
   http: HttpOptions
+  /** Who is told of the ends of runs. Stored: all processes know them. [] takes away what is stored. */
+  webhooks: readonly WebhookTargetOptions[]
   /** false: this process starts, signals and reads, and executes nothing. */
   worker: boolean | Opt<{ concurrency: number; lease: Duration }>
   /** Classes of errors that come back as themselves, so that instanceof holds on every replay. */

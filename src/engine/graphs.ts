@@ -15,6 +15,7 @@ import type { Graphs, GraphVersion, StoredGraph } from './graph-types.js'
 import { optionsObject, paged, pageOf, readPage } from './paged.js'
 import { cronsOf, eventsOf } from './triggers.js'
 import type { Paged } from './types.js'
+import { webhooksOf } from './webhooks.js'
 
 const NOTE_MAX = 1_000
 const PAGE = ['limit', 'after']
@@ -56,6 +57,7 @@ export function graphCalls(core: Core, confined: string | null): Graphs {
       const owner = confined ?? head?.workspace ?? null
       const isDone = head && (await definitions.archiveDefinition(head.name, owner))
       if (!isDone) throw definitionUnknown(String(name))
+      await core.kernel.webhooks.putWebhooks([head.name], [])
       await changed(core)
     },
   }
@@ -90,9 +92,16 @@ async function save(core: Core, workspace: string | null, given: unknown, option
       throw versionChanged(made.name, Number(expected), saved.version)
     case 'saved':
     case 'same':
+      // Behind it: who is interrupted here saves again, which is the same version.
+      await storeWebhooksOf(core, made, workspace)
       await changed(core)
       return { name: made.name, version: saved.version, isNew: saved.kind === 'saved' }
   }
+}
+
+async function storeWebhooksOf(core: Core, made: GraphMade, workspace: string | null) {
+  const webhooks = webhooksOf(made, workspace ?? DEFAULT_WORKSPACE)
+  await core.kernel.webhooks.putWebhooks([made.name], webhooks)
 }
 
 async function changed({ stored, publishSaved }: Core): Promise<void> {

@@ -4,7 +4,15 @@ import type { Address, ForkOrder } from '../kernel/api.js'
 import { decode, encode } from '../model/codec.js'
 import { optionInvalid } from '../model/errors.js'
 import type { Entry } from '../model/run.js'
-import { addressOf, beforeWrite, type Core, found, messageIdOf, readFlag, runIdOf } from './core.js'
+import {
+  addressOf,
+  beforeWrite,
+  type Core,
+  found,
+  messageIdOf,
+  newRunId,
+  readFlag,
+} from './core.js'
 import { makeHandle, reasonOf } from './handle.js'
 import { optionsObject } from './paged.js'
 import { viewOf } from './read.js'
@@ -87,7 +95,7 @@ async function forkOrder(
     from: from ?? null,
     input: named === null ? null : await storedInput(core, found(core, 'fork', named), input),
     outputs: Object.fromEntries(stored),
-    id: id === undefined ? null : runIdOf(id),
+    id: id === undefined ? null : newRunId(id),
   }
 }
 

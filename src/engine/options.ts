@@ -11,6 +11,7 @@ import {
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
+import type { WebhookTarget } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
 import { SCHEMA_NAME } from '../model/ids.js'
@@ -23,10 +24,12 @@ import {
   VALUE_BYTES_MAX,
 } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
+import { DELIVERY } from '../model/webhook.js'
 import type { HttpOptions } from './engine-options.js'
 import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
 import { readHttp } from './http-options.js'
 import { readNodeTypes } from './node-types.js'
+import { readTargets } from './webhook-delivery.js'
 
 const OPTIONS = [
   'database',
@@ -34,6 +37,7 @@ const OPTIONS = [
   'workflows',
   'nodeTypes',
   'http',
+  'webhooks',
   'worker',
   'errors',
   'events',
@@ -69,6 +73,8 @@ export interface Settings {
   readonly definitions: ReadonlyMap<string, Made>
   readonly nodeTypes: ReadonlyMap<string, CustomType>
   readonly http: HttpOptions
+  /** null: nothing is said of them. */
+  readonly webhooks: readonly WebhookTarget[] | null
   readonly errors: ErrorClasses
   readonly events: EventSchemasGiven
   readonly tx: (client: PgClient) => unknown
@@ -101,6 +107,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     definitions,
     nodeTypes,
     http: readHttp(given.http),
+    webhooks: readTargets(given.webhooks),
     errors: readErrors(given.errors),
     events: readEvents(given.events),
     tx: readTx(given.tx),
@@ -124,6 +131,10 @@ function readDefinitions(workflows: unknown): ReadonlyMap<string, Made> {
   for (const [index, value] of workflows.entries()) {
     const made = madeOf(value)
     if (!made) throw notADefinition(index, value)
+    if (made.name === DELIVERY) {
+      const hint = "give it another name: this one is the engine's own"
+      throw definitionInvalid(`A definition cannot be called "${DELIVERY}".`, hint)
+    }
     if (byName.has(made.name)) {
       throw definitionInvalid(
         `Two definitions in workflows are called "${made.name}".`,

@@ -1,15 +1,41 @@
-// The triggers of the definitions of this engine, as rows: schedules, and subscriptions to events. What the process that opened
+// The triggers of the definitions of this engine, as rows: schedules, subscriptions to events, and webhooks. What the process that opened
 // last has in its code is what counts.
 
 import type { Made } from '../authoring/definition.js'
-import type { NewSchedule, Schedule, ScheduleStore, Subscriptions } from '../kernel/store.js'
+import type {
+  NewSchedule,
+  Schedule,
+  ScheduleStore,
+  Subscriptions,
+  WebhookStore,
+  WebhookTarget,
+} from '../kernel/store.js'
 import { generatorOf } from '../model/random.js'
 import type { Instant } from '../model/run.js'
 import { type Core, DEFAULT_WORKSPACE } from './core.js'
 import { putSchedule } from './schedules.js'
 import { storedInput } from './start.js'
+import { webhooksOf } from './webhooks.js'
 
 const ID_MAX = 80
+
+/** Before its kernel begins, as storeTriggers. */
+export async function storeWebhooks(
+  store: WebhookStore,
+  {
+    definitions,
+    webhooks: targets,
+  }: Pick<Core, 'definitions'> & { readonly webhooks: readonly WebhookTarget[] | null },
+): Promise<void> {
+  const all = [...definitions.values()]
+  if (all.length > 0) {
+    await store.putWebhooks(
+      all.map(({ name }) => name),
+      all.flatMap((made) => webhooksOf(made, DEFAULT_WORKSPACE)),
+    )
+  }
+  if (targets !== null) await store.putWebhookTargets(targets)
+}
 
 /** Before its kernel begins: what that does must not depend on how long this takes. */
 export async function storeTriggers(

@@ -37,12 +37,14 @@ import type {
   TriggerOptions,
 } from './run-types.js'
 import type { HasSchedules } from './schedule-types.js'
+import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
 export type * from './graph-types.js'
 export type { LimitInfo } from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
+export type * from './webhook-types.js'
 
 type Fact<P = Nothing> = Readonly<
   { id: string; runId: string; workflow: string; workspace: string; at: Date } & P
@@ -166,6 +168,7 @@ export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs {
 export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
   transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
+  readonly webhooks: Webhooks
   /** All limits: what is allowed, how many have a slot, how many ask for one. */
   limits(): Promise<readonly LimitInfo[]>
   /** Drains, gives its runs back at once. */

@@ -18,6 +18,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  WebhookStore,
 } from './store.js'
 
 export type { ForkOrder }
@@ -104,6 +105,7 @@ export interface Kernel {
    * one first. Runs under way keep what they have. Resolves when the database knows, or does not answer.
    */
   learn(programs: readonly Program[]): Promise<void>
+  readonly webhooks: WebhookStore
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
@@ -136,6 +138,8 @@ export interface OperatingKernel {
   ): Promise<{ readonly uid: Uid; readonly id: RunId }>
   /** A start that pushes back the one before it with this key, if that has never run: then it is that run. */
   debounce(request: StartRequest, key: string): Promise<{ readonly uid: Uid; readonly id: RunId }>
+  /** Under an id that may be taken: false, whatever the run there was started with. */
+  startOnce(request: StartRequest): Promise<boolean>
   /** Throws RUN_NOT_FOUND, RUN_FINISHED, TRANSACTION_INVALID. */
   lookWithin(
     within: Client,

@@ -31,7 +31,7 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
-import { definitionsFor, schedulingFor } from './scheduling.js'
+import { definitionsFor, schedulingFor, webhooksFor } from './scheduling.js'
 import type {
   Answer,
   Called,
@@ -44,6 +44,7 @@ import type {
   Settled,
   StartDelta,
   Store,
+  WebhookStore,
 } from './store.js'
 import { WorkerHost } from './worker.js'
 
@@ -63,6 +64,7 @@ export class KernelHost implements Kernel {
   readonly operations: Operations
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
+  readonly webhooks: WebhookStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -77,6 +79,7 @@ export class KernelHost implements Kernel {
     this.read = readingFor(options.store.read)
     this.schedules = schedulingFor(options.store)
     this.definitions = definitionsFor(options.store)
+    this.webhooks = webhooksFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 

@@ -67,6 +67,13 @@ export class Operations implements OperatingKernel {
     return { uid: answer.uid, id: answer.id }
   }
 
+  async startOnce(request: StartRequest): Promise<boolean> {
+    const run = await this.newRun(request)
+    const answer = await this.refusals(run.id, this.store.startByWebhook(run))
+    if (answer === 'started') this.host.madeDue()
+    return answer === 'started'
+  }
+
   async lookWithin(client: Client, to: Address) {
     const found = await this.store.lookWithin(this.within(client), to)
     if (!found) throw runNotFound(to.id)

@@ -5,6 +5,7 @@ import { type Counted, countedAt } from '../model/admission.js'
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Program } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
+import { DELIVERY } from '../model/webhook.js'
 import type { KernelOptions } from './api.js'
 import { childRun } from './child-run.js'
 import { ForeignLimits } from './foreign-limits.js'
@@ -55,6 +56,11 @@ export class Programs {
 
   get areLimited(): boolean {
     return this.said.some(({ limits }) => limits)
+  }
+
+  /** Deliveries of ends are executed here: they are due with the end. */
+  get areEndsTold(): boolean {
+    return this.byName.has(DELIVERY)
   }
 
   /** Runs of it need a slot, as far as this process knows: of others it assumes so. */

@@ -1,7 +1,7 @@
-// Schedules and stored definitions, for callers: a database that does not answer is an error with a name.
+// Schedules, stored definitions and webhooks, for callers: a database that does not answer is an error with a name.
 
 import { named } from './reading.js'
-import type { DefinitionStore, ScheduleStore } from './store.js'
+import type { DefinitionStore, ScheduleStore, WebhookStore } from './store.js'
 
 export function schedulingFor(store: ScheduleStore): ScheduleStore {
   return {
@@ -26,5 +26,17 @@ export function definitionsFor(store: DefinitionStore): DefinitionStore {
     definitionTexts: (...args) => named(store.definitionTexts(...args)),
     definitionVersions: (...args) => named(store.definitionVersions(...args)),
     usedDefinitions: (...args) => named(store.usedDefinitions(...args)),
+  }
+}
+
+export function webhooksFor(store: WebhookStore): WebhookStore {
+  return {
+    putWebhooks: (...args) => named(store.putWebhooks(...args)),
+    webhooks: (...args) => named(store.webhooks(...args)),
+    webhookAt: (...args) => named(store.webhookAt(...args)),
+    rotateWebhook: (...args) => named(store.rotateWebhook(...args)),
+    startByWebhook: (...args) => named(store.startByWebhook(...args)),
+    putWebhookTargets: (...args) => named(store.putWebhookTargets(...args)),
+    webhookTargets: (...args) => named(store.webhookTargets(...args)),
   }
 }

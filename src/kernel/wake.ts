@@ -16,6 +16,8 @@ export interface WakeDeps {
   mayBegin(by: Worker): boolean
   /** Other processes are there to be told. */
   others(): boolean
+  /** The end of a run may have brought others that are due here. */
+  readonly endsAreTold: boolean
   /** Something may be due for us. */
   due(): void
   /** Listeners hear that the run exists. */
@@ -94,6 +96,7 @@ function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): v
     due ||= delta.messages.length > 0
     ended ||= delta.next.kind === 'end'
   }
+  due ||= ended && deps.endsAreTold
   if (due) deps.due()
   if (!deps.others()) return
   if (due) deps.hints.publish({ kind: 'due', definition: null })

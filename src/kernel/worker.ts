@@ -94,6 +94,7 @@ export class WorkerHost {
       // What an incarnation that is over was given belongs to others by now.
       mayBegin: (by) => !this.closing && by === this.lease.worker,
       others: () => this.lease.others > 0,
+      endsAreTold: this.programs.areEndsTold,
       due: () => this.options.worker && this.claimer.poke(),
       started: (run, now) => this.events.entries(run, [createdEntry(run, now)], 0),
     }

@@ -29,6 +29,11 @@ export const CODES = {
   DURATION_INVALID: { retryable: false },
   SCHEDULE_INVALID: { retryable: false },
   SCHEDULE_NOT_FOUND: { retryable: false },
+  WEBHOOK_NOT_FOUND: { retryable: false },
+  WEBHOOK_SIGNATURE_INVALID: { retryable: false },
+  WEBHOOK_INVALID: { retryable: false },
+  WEBHOOK_SECRET_MISSING: { retryable: true },
+  WEBHOOK_FAILED: { retryable: true },
   DEFINITION_UNKNOWN: { retryable: false },
   DEFINITION_INVALID: { retryable: false },
   DEFINITION_ARCHIVED: { retryable: false },
@@ -102,6 +107,10 @@ interface Details {
   EXPRESSION_INVALID: ExpressionPlace
   EXPRESSION_FAILED: ExpressionPlace
   SCHEDULE_INVALID: { readonly problems: readonly string[] }
+  /** `stale`: its time is more than five minutes away. */
+  WEBHOOK_SIGNATURE_INVALID: { readonly problem: 'missing' | 'stale' | 'wrong' }
+  WEBHOOK_INVALID: { readonly problem: 'type' | 'json' | 'dedupe' }
+  WEBHOOK_FAILED: { readonly status: number | null }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details
   ? Details[C]

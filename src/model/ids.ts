@@ -17,6 +17,11 @@ export const RUN_ID = /^[A-Za-z0-9_.:@+=-]{1,128}$/
 /** Ids of runs that start by themselves begin so: nobody else may take one. */
 export const EVENT_RUN = 'event:'
 export const CRON_RUN = 'cron:'
+export const WEBHOOK_RUN = 'webhook:'
+
+export function isTriggersId(id: string): boolean {
+  return [EVENT_RUN, CRON_RUN, WEBHOOK_RUN].some((beginning) => id.startsWith(beginning))
+}
 export const WORKSPACE_NAME = RUN_ID
 export const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,47}$/
 

@@ -4,6 +4,7 @@ import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { DocumentRow } from '../model/program.js'
 import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
+import { DELIVERY } from '../model/webhook.js'
 import { documentsOf } from './memory-documents.js'
 import { holdersOf, type MemorySlots, useOf } from './memory-limits.js'
 import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
@@ -112,7 +113,9 @@ function fits(row: MemoryRun, filter: RunFilter): boolean {
   const { run } = row
   return (
     (filter.workspace === null || run.workspace === filter.workspace) &&
-    (filter.definition === null || run.definition === filter.definition) &&
+    (filter.definition === null
+      ? run.definition !== DELIVERY
+      : run.definition === filter.definition) &&
     (filter.statuses === null || filter.statuses.includes(row.status)) &&
     Object.entries(filter.tags).every(([key, value]) => run.tags[key] === value) &&
     (filter.parentId === null || run.parent?.id === filter.parentId) &&

@@ -232,6 +232,7 @@ export class MemoryTables {
     this.leaves(row, delta, from)
     this.listens(row, delta)
     this.move(row, next, batch.now)
+    if (next.kind === 'end') this.ended(row)
     batch.isAsking ||= row.slot !== null && next.kind !== 'go'
     return true
   }
@@ -261,6 +262,9 @@ export class MemoryTables {
 
   /** What it waits for and emits beside the mailboxes. */
   protected listens(_row: MemoryRun, _delta: TurnDelta): void {}
+
+  /** Whoever is to be told of its end. */
+  protected ended(_row: MemoryRun): void {}
 
   private refuses(
     row: MemoryRun | undefined,

@@ -11,6 +11,7 @@ import type {
   OperatingStore,
   PauseAnswer,
   ScheduleStore,
+  WebhookStore,
   Within,
 } from '../kernel/store.js'
 import { outcomeOfTransactionUnknown, transactionForeign } from '../model/errors.js'
@@ -29,6 +30,7 @@ import { sqlEvents } from './events.js'
 import { sqlSchedules } from './schedules.js'
 import type { Sql } from './sql.js'
 import { asDriverError, invalidTransaction, transactionId } from './step-transaction.js'
+import { sqlWebhooks } from './webhooks.js'
 import { list, metaText, numberOf, onlyRow, pack, textOf, textOrNull } from './wire.js'
 
 const WHOSE = 'engine.transaction'
@@ -40,7 +42,7 @@ const PRUNE_MOST = 100
 export function sqlOperating(
   driver: Driver,
   sql: Sql,
-): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore & DefinitionStore {
+): Omit<OperatingStore, 'debounce'> & EventStore & ScheduleStore & DefinitionStore & WebhookStore {
   const write = (text: string, params: readonly SqlValue[]) =>
     withRetries(() => driver.query('commit', text, params))
   const through = async (within: Within, text: string, params: readonly SqlValue[]) => {
@@ -51,6 +53,7 @@ export function sqlOperating(
     ...sqlEvents(sql, write, through),
     ...sqlSchedules(sql, write),
     ...sqlDefinitions(sql, write),
+    ...sqlWebhooks(sql, write),
     begin: (limitMs) => begin(driver, sql, limitMs),
     async startAlone(start, within) {
       const params = startParams(start, within)

@@ -20,6 +20,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  WebhookStore,
   Worker,
 } from '../kernel/store.js'
 import { PerdureError } from '../model/errors.js'
@@ -87,11 +88,12 @@ class SqlStore
   implements
     Omit<
       Store,
-      | keyof OperatingStore
-      | keyof EventStore
-      | keyof ScheduleStore
-      | keyof LimitStore
-      | keyof DefinitionStore
+      keyof (OperatingStore &
+        EventStore &
+        ScheduleStore &
+        LimitStore &
+        DefinitionStore &
+        WebhookStore)
     >
 {
   readonly isSingle: boolean

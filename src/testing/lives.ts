@@ -14,7 +14,7 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import { definitionsFor, schedulingFor } from '../kernel/scheduling.js'
+import { definitionsFor, schedulingFor, webhooksFor } from '../kernel/scheduling.js'
 import type {
   Called,
   DefinitionStore,
@@ -22,6 +22,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  WebhookStore,
 } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import type { Program } from '../model/program.js'
@@ -55,6 +56,7 @@ export class Lives implements Kernel {
   readonly read: RunReader
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
+  readonly webhooks: WebhookStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -74,6 +76,7 @@ export class Lives implements Kernel {
     this.schedules = schedulingFor(options.store)
     this.definitions = definitionsFor(options.store)
     this.learnt = options.learnt ?? []
+    this.webhooks = webhooksFor(options.store)
     this.current = this.begin(Promise.resolve())
   }
 
@@ -209,6 +212,7 @@ export class Lives implements Kernel {
       const id = request.id ?? this.newId<RunId>()
       return this.ask(({ operations }) => operations.debounce({ ...request, id }, key))
     },
+    startOnce: (request) => this.ask(({ operations }) => operations.startOnce(request)),
     lookWithin: (within, to) => this.ask(({ operations }) => operations.lookWithin(within, to)),
     signalWithin: (within, to, name, payload, id) =>
       this.ask(({ operations }) => operations.signalWithin(within, to, name, payload, id)),

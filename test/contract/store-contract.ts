@@ -21,6 +21,7 @@ import { scheduleContract } from './contract-schedules.js'
 import { startContract } from './contract-starts.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
+import { webhookContract } from './contract-webhooks.js'
 
 export interface StoreUnderTest {
   readonly store: Store
@@ -70,6 +71,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('events and calls', () => eventContract(on))
     describe('schedules', () => scheduleContract(on))
     describe('stored definitions', () => definitionContract(on))
+    describe('webhooks', () => webhookContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
     describe('a step with its own transaction', () => transactionContract(on))

@@ -16,6 +16,8 @@ import { parse } from '../../src/authoring/schema.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
 import { readSpec } from '../../src/engine/schedule-options.js'
+import * as webhooks from '../../src/engine/webhook-errors.js'
+import { keyOf } from '../../src/engine/webhook-signature.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
@@ -194,6 +196,11 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   SCHEDULE_INVALID: () =>
     readSpec({ cron: '0 9 30 2 *', timezone: 'Europe/Berln' }, 'Schedule "daily"'),
   SCHEDULE_NOT_FOUND: () => engine.scheduleNotFound('daily'),
+  WEBHOOK_NOT_FOUND: () => webhooks.webhookNotFound(),
+  WEBHOOK_SIGNATURE_INVALID: () => webhooks.signatureInvalid('wrong'),
+  WEBHOOK_INVALID: () => webhooks.bodyNotJson('it is not UTF-8'),
+  WEBHOOK_SECRET_MISSING: () => keyOf(undefined, 'SHOP'),
+  WEBHOOK_FAILED: () => webhooks.webhookFailed('ops', 'its receiver answered 503', 503),
   OUTCOME_UNKNOWN: () => errors.outcomeUnknown('o-1'),
   OVERLOADED: () => errors.overloaded(),
   INSIDE_TRANSACTION: () => engine.insideTransactionError('start'),

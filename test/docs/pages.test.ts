@@ -13,6 +13,7 @@ const PAGES = [
   'events',
   'schedules',
   'triggers',
+  'webhooks',
   'documents',
   'retries-and-timeouts',
   'sagas',

@@ -297,6 +297,20 @@ describeOn(['postgres18', 'pglite'], 'a stored graph', (database) => {
     expect(await engine.get(`event:e2:${id}`)).toBeNull()
   })
 
+  test('has an address for requests as soon as it is saved, until it is archived', async () => {
+    const engine = await open()
+    const id = fresh('asked')
+    await engine.graphs.save(saying(id, 'one', { triggers: [{ type: 'webhook', path: 'in' }] }))
+    const path = (await engine.webhooks.list()).find(({ workflow }) => workflow === id)?.path ?? ''
+    const headers = { 'content-type': 'application/json' }
+    const request = { method: 'POST', headers, body: '{}' }
+    const { runId } = await engine.webhooks.receive(path, request)
+    await eventually(() => engine.get(runId)).toMatchObject({ status: 'completed', version: '#1' })
+    await engine.graphs.archive(id)
+    const refused = await refusalOf(engine.webhooks.receive(path, request))
+    expect(refused.code).toBe('WEBHOOK_NOT_FOUND')
+  })
+
   test('is archived: nothing starts it any more, and its runs go on', async () => {
     const [engine, other] = [await open(), await open()]
     const id = fresh('old')

@@ -202,6 +202,34 @@ export class FaultyStore implements Store {
     return this.call('fire', () => this.world.memory.fire(...args))
   }
 
+  putWebhooks(...args: Parameters<Store['putWebhooks']>) {
+    return this.call('putWebhooks', () => this.world.memory.putWebhooks(...args))
+  }
+
+  webhooks(...args: Parameters<Store['webhooks']>) {
+    return this.call('webhooks', () => this.world.memory.webhooks(...args))
+  }
+
+  webhookAt(...args: Parameters<Store['webhookAt']>) {
+    return this.call('webhookAt', () => this.world.memory.webhookAt(...args))
+  }
+
+  rotateWebhook(...args: Parameters<Store['rotateWebhook']>) {
+    return this.call('rotateWebhook', () => this.world.memory.rotateWebhook(...args))
+  }
+
+  startByWebhook(...args: Parameters<Store['startByWebhook']>) {
+    return this.call('startByWebhook', () => this.world.memory.startByWebhook(...args))
+  }
+
+  putWebhookTargets(...args: Parameters<Store['putWebhookTargets']>) {
+    return this.call('putWebhookTargets', () => this.world.memory.putWebhookTargets(...args))
+  }
+
+  webhookTargets(...args: Parameters<Store['webhookTargets']>) {
+    return this.call('webhookTargets', () => this.world.memory.webhookTargets(...args))
+  }
+
   async open(by: Worker, limitMs: number): Promise<StepTransaction> {
     const inner = await this.call('open', () => this.world.memory.open(by, limitMs))
     const transaction: StepTransaction = {

@@ -2,7 +2,7 @@
 
 import { decode, encode } from '../../model/codec.js'
 import { checkOptions, endedBadly, optionInvalid, PerdureError } from '../../model/errors.js'
-import { RUN_ID, type RunId, type Uid } from '../../model/ids.js'
+import { isTriggersId, RUN_ID, type RunId, type Uid } from '../../model/ids.js'
 import type { Attempt, ChildOrder, Due, RunAddress } from '../../model/program.js'
 import { generatorOf } from '../../model/random.js'
 import { NO_RETRY } from '../../model/retry.js'
@@ -257,6 +257,10 @@ function readStart(options: unknown, where: string): StartSettings {
   const { id, detached = false, timeout } = options as Readonly<Record<string, unknown>>
   if (id !== undefined && (typeof id !== 'string' || !RUN_ID.test(id))) {
     throw optionInvalid('id', where, id, '1 to 128 of letters, digits and _ . : @ + = -')
+  }
+  if (id !== undefined && isTriggersId(id)) {
+    const expected = 'without cron:, event: or webhook: at its beginning, which are for triggers'
+    throw optionInvalid('id', where, id, expected)
   }
   if (typeof detached !== 'boolean') {
     throw optionInvalid('detached', where, detached, 'true or false')

@@ -36,7 +36,7 @@ export function graphProgram(made: GraphMade, around: Surroundings): Program {
 }
 
 function contextOf({ workspace, id, definition, parentId }: RunFacts): ExecutionContext {
-  const [kind] = /^(cron|event)(?=:)/.exec(id) ?? []
+  const [kind] = /^(cron|event|webhook)(?=:)/.exec(id) ?? []
   const triggeredBy = kind ?? (parentId ? `run:${parentId}` : 'manual')
   return { workspaceId: workspace, executionId: id, workflowId: definition, triggeredBy }
 }
