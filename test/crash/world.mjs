@@ -7,13 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import pg from 'pg'
 import { openEmbedded } from '../../dist/store/driver-embedded/open-embedded.js'
 import { openSqlStore } from '../../dist/store/sql-store.js'
+import { victimBundle } from './bundle.mjs'
 import { LEDGER_TABLE } from './ledger.mjs'
 import { readSnapshot } from './snapshot.mjs'
 
-const VICTIM = fileURLToPath(new URL('./victim.mjs', import.meta.url))
+const BOOT = fileURLToPath(new URL('./boot.cjs', import.meta.url))
 const EFFECTS = 'create table if not exists effects (run text, step text, key text)'
 const LEDGER = 'perdure_ledger'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -36,6 +38,7 @@ export async function serverWorld({ url, leaseMs = 2_000 }) {
   const database = { database: url, schema: name }
   const world = new World(name, leaseMs, database, { url: ledgerUrl, world: name })
   world.url = url
+  world.bundle = await victimBundle()
   return world
 }
 
@@ -48,12 +51,15 @@ export async function embeddedWorld({ leaseMs = 10_000, empty = false } = {}) {
   const database = { database: `file:${directory}`, schema: 'perdure' }
   const world = new World(name, leaseMs, database, { file: join(folder, 'ledger') }, folder)
   world.directory = directory
+  world.bundle = await victimBundle()
   return world
 }
 
 let made = null
 function template() {
   made ??= (async () => {
+    // As in boot.cjs.
+    setFlagsFromString('--liftoff-only')
     const directory = fs.mkdtempSync(join(tmpdir(), 'perdure-crash-template-'))
     process.once('exit', () => fs.rmSync(directory, { recursive: true, force: true }))
     const driver = await openDirectory(directory)
@@ -114,6 +120,8 @@ class World {
       [
         ...(preload ? ['--import', preload] : []),
         ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
+        BOOT,
+        this.bundle,
       ],
       // What V8 says at the end of a heap is long.
       heapMb ? 'ignore' : 'inherit',
@@ -209,7 +217,7 @@ class Victim {
   #hearers = new Set()
 
   constructor(order, env, args, stderr) {
-    this.#child = spawn(process.execPath, [...args, VICTIM], {
+    this.#child = spawn(process.execPath, args, {
       env: { ...process.env, NODE_OPTIONS: '', VICTIM: JSON.stringify(order), ...env },
       stdio: ['pipe', 'pipe', stderr],
     })
