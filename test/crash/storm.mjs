@@ -7,15 +7,26 @@ import { openProxy } from './proxy.mjs'
 export const KINDS = [
   ...['chain', 'retried', 'sleeper', 'waiter', 'queued', 'all', 'race', 'writer'],
   ...['stopped', 'family', 'reopened', 'saga', 'rival', 'months', 'broken', 'resting'],
-  ...['caller', 'hearer', 'called', 'assembly', 'tally'],
+  ...['caller', 'hearer', 'called', 'assembly', 'tally', 'offer', 'drawn', 'careful', 'listening'],
+  ...['keyed', 'paced', 'ticker', 'announcer'],
 ]
 /** A kind that leads to the point. */
 const LEADS = {
   ...{ transaction: 'writer', rollback: 'writer', resolve: 'writer', reopen: 'reopened' },
-  ...{ message: 'waiter', load: 'queued' },
+  ...{ message: 'waiter', load: 'queued', admit: 'keyed', fire: 'ticker' },
 }
 /** How often a point is hit in a short life; a kill at its first hit leaves runs without progress. */
-const HITS = { commit: 10, step: 8, claim: 5, beat: 5, reap: 4, settled: 3, message: 4, start: 2 }
+const HITS = {
+  commit: 10,
+  step: 8,
+  claim: 5,
+  beat: 5,
+  reap: 4,
+  settled: 3,
+  message: 4,
+  start: 2,
+  admit: 4,
+}
 const REACHED_WITHIN_MS = 6_000
 const CLOSING = new Set(['close', 'leave'])
 
@@ -124,7 +135,9 @@ export async function verdict(world, normal, { isReborn = false, ...options } = 
   const snapshot = await world.snapshot()
   const stops = new Map(world.victims.map((victim) => [victim.pid, victim.stops]))
   const problems = check(snapshot, { runs: world.runs, acked, normal, sent, isReborn, stops })
-  const unwanted = world.said.filter(({ failed, error }) => failed || error)
+  const unwanted = world.said.filter(
+    ({ failed, error, held }) => failed || error || (held && held.length > 0),
+  )
   return [
     ...(isFinished ? [] : ['the last lives did not finish']),
     ...problems,

@@ -19,9 +19,10 @@ import { makeFaultWorkloads } from './workloads-faults.mjs'
 
 const EVENTS = [
   ...['workflow.created', 'run.completed', 'run.failed', 'run.cancelled', 'run.timed_out'],
-  ...['step.completed', 'step.failed'],
+  ...['step.completed', 'step.failed', 'workflow.transition', 'workflow.timeout.triggered'],
 ]
 const COUNTERS_EVERY_MS = 200
+const HARMLESS = 'a listener that throws'
 const SLOTS_WITHIN_MS = 30_000
 
 const order = JSON.parse(process.env.VICTIM)
@@ -63,7 +64,10 @@ async function open() {
         debug: () => {},
         info: () => {},
         warn: (message, data) => say({ warn: message, steps: data?.steps }),
-        error: (message, data) => say({ error: message, why: String(data?.error ?? '') }),
+        error: (message, data) => {
+          const why = String(data?.error ?? '')
+          if (!why.includes(HARMLESS)) say({ error: message, why })
+        },
       },
     },
     {},
@@ -90,6 +94,10 @@ function listen() {
       appendFileSync(file, `${JSON.stringify({ id, runId, name, step, life })}\n`),
     )
   }
+  // One that throws does no harm.
+  engine.on('workflow.transition', () => {
+    throw new Error(HARMLESS)
+  })
 }
 
 function close(writing) {

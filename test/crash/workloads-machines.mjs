@@ -7,6 +7,8 @@ import { unlessOver } from './workloads-scopes.mjs'
 
 const STEP_MS = 3
 const ADDS = [1, 2, 3]
+const OPEN_MS = 120
+const REMINDERS = 2
 
 /** The name under which its outcome stands in the journal. */
 const nameOf = ({ key }) => key.split('/').slice(2).join('/')
@@ -100,6 +102,31 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
   /** One for all: it takes the events of every process, and never ends. */
   const total = counter('total')
 
+  /** Nobody answers it: it reminds of itself and expires, by its times alone. */
+  const offer = machine('offer', {
+    initial: 'open',
+    context: { reminders: 0 },
+    states: {
+      open: {
+        timeout: OPEN_MS,
+        on: {
+          TIMEOUT: [
+            {
+              guard: ({ context }) => context.reminders < REMINDERS,
+              target: 'open',
+              actions: async (args) => {
+                await began(args)
+                args.context.reminders += 1
+              },
+            },
+            { target: 'expired', actions: began },
+          ],
+        },
+      },
+      expired: { final: true },
+    },
+  })
+
   // ── from outside ──────────────────────────────────────────────────────────────────────────────────────────
 
   const add = async (engine, definition, to, id) => {
@@ -107,6 +134,13 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
     if (snapshot.status === 'active') say({ sent: id, to, count: snapshot.context.count })
   }
   const kinds = {
+    offer: {
+      drive: async (engine, id) => {
+        const handle = await engine.start(offer, {}, { id })
+        say({ acked: id })
+        return handle
+      },
+    },
     assembly: {
       drive: async (engine, id) => {
         const handle = await begin(engine, Assembly, id)
@@ -128,5 +162,5 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
       },
     },
   }
-  return { definitions: [Assembly, tally, total], kinds }
+  return { definitions: [Assembly, tally, total, offer], kinds }
 }

@@ -172,7 +172,7 @@ class World {
       [this.name],
     )
     const read = await readSnapshot(query, this.name)
-    const effects = read.effects.filter(({ run }) => this.runs.has(run))
+    const effects = read.effects.filter(({ run }) => run.startsWith(`${this.name}-`))
     return { ...read, effects, ledger, events }
   }
 
