@@ -39,7 +39,7 @@ export function makePlan({ points, perPoint, total, random }) {
       plan.push({ point, hit: 1 + Math.floor(random() * most) })
     }
   }
-  while (plan.length < total) plan.push({ point: 'random', afterMs: 300 + random() * 1_200 })
+  while (plan.length < total) plan.push({ point: 'random', afterMs: 50 + random() * 900 })
   for (let i = plan.length - 1; i > 0; i -= 1) {
     const j = Math.floor(random() * (i + 1))
     ;[plan[i], plan[j]] = [plan[j], plan[i]]
