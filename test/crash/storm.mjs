@@ -28,6 +28,7 @@ const HITS = {
   admit: 4,
 }
 const REACHED_WITHIN_MS = 6_000
+const OPENED_WITHIN_MS = 60_000
 const CLOSING = new Set(['close', 'leave'])
 
 /** `perPoint` kills at each point, and at random instants until there are `total`. */
@@ -112,17 +113,23 @@ async function oneLife(world, { point, hit, afterMs }, runs) {
     ...(isClosing ? { closeAfterMs: 250 } : {}),
     ...(proxy ? { database: proxy.url } : {}),
     concurrency: 3,
+    pollMs: 300,
     runs,
   })
-  const alarm = setTimeout(() => victim.tell({ close: true }), REACHED_WITHIN_MS)
-  const hard = setTimeout(() => victim.signal('SIGKILL'), 3 * REACHED_WITHIN_MS)
-  if (point === 'random') {
-    await victim.hear(({ open }) => open)
-    setTimeout(() => victim.signal('SIGKILL'), afterMs)
-  }
+  const timers = []
+  const after = (ms, act) => void timers.push(setTimeout(act, ms))
+  after(OPENED_WITHIN_MS, () => victim.signal('SIGKILL'))
+  // Not before: to open takes long on a busy machine.
+  void victim
+    .hear(({ open }) => open, OPENED_WITHIN_MS)
+    .then((opened) => {
+      if (!opened) return
+      if (point === 'random') after(afterMs, () => victim.signal('SIGKILL'))
+      else after(REACHED_WITHIN_MS, () => victim.tell({ close: true }))
+      after(3 * REACHED_WITHIN_MS, () => victim.signal('SIGKILL'))
+    })
   const { signal } = await victim.ended
-  clearTimeout(alarm)
-  clearTimeout(hard)
+  for (const timer of timers) clearTimeout(timer)
   await proxy?.close()
   return signal === 'SIGKILL'
 }
