@@ -35,7 +35,7 @@ describe.skipIf(!server).concurrent('machines whose processes are killed', () =>
     for (const victim of all) await victim.ended
     expect(await standingOf(world, run.id)).toEqual(waiting)
 
-    expect(await verdict(world, {}, { victims: 1 })).toEqual([])
+    expect(await verdict(world, {})).toEqual([])
     const { journal, ledger } = await world.snapshot()
     const failed = journal.find(({ kind }) => kind === 'step.failed')
     expect(failed?.meta?.retryAt).toBe(waiting?.due)

@@ -168,6 +168,7 @@ export interface World extends AsyncDisposable {
 export function serverWorld(options: {
   readonly url: string
   readonly leaseMs?: number
+  readonly hasLedgerFile?: boolean
 }): Promise<World>
 export function embeddedWorld(options?: {
   readonly leaseMs?: number

@@ -20,8 +20,8 @@ const EFFECTS = 'create table if not exists effects (run text, step text, key te
 const LEDGER = 'perdure_ledger'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** On a server. Its ledger is in another database of it. */
-export async function serverWorld({ url, leaseMs = 2_000 }) {
+/** On a server. Its ledger is in another database of it; or a file, which costs less and has the times of the processes. */
+export async function serverWorld({ url, leaseMs = 2_000, hasLedgerFile = false }) {
   const name = `w_${randomBytes(5).toString('hex')}`
   await queryOn(url, `create database ${LEDGER}`).catch((error) => {
     if (error.code !== '42P04' && error.code !== '23505') throw error
@@ -37,6 +37,7 @@ export async function serverWorld({ url, leaseMs = 2_000 }) {
   }
   const database = { database: url, schema: name }
   const world = new World(name, leaseMs, database, { url: ledgerUrl, world: name })
+  if (hasLedgerFile) world.ledger = { file: join(world.folder, 'ledger') }
   world.url = url
   world.bundle = await victimBundle()
   return world
@@ -136,7 +137,7 @@ class World {
   }
 
   /** Lives without faults drive every run again, until each has ended. Throws what is stuck. */
-  async finish({ victims = 2, withinMs = 120_000 } = {}) {
+  async finish({ victims = 1, withinMs = 120_000 } = {}) {
     const all = [...this.runs].map(([id, kind]) => ({ id, kind }))
     const crew = Array.from({ length: victims }, (_, i) =>
       this.spawn({
@@ -165,15 +166,19 @@ class World {
       }
     }
     const query = (sql) => queryOn(this.url, sql)
-    const ledger = await queryOn(
+    const read = await readSnapshot(query, this.name)
+    const effects = read.effects.filter(({ run }) => run.startsWith(`${this.name}-`))
+    return { ...read, effects, ledger: await this.#executions(), events }
+  }
+
+  async #executions() {
+    if (this.ledger.file) return this.#lines('ledger')
+    return queryOn(
       this.ledger.url,
       `select run, step, key, attempt, life, began, (extract(epoch from at) * 1000)::float8 as at
          from executions where world = $1 order by at`,
       [this.name],
     )
-    const read = await readSnapshot(query, this.name)
-    const effects = read.effects.filter(({ run }) => run.startsWith(`${this.name}-`))
-    return { ...read, effects, ledger, events }
   }
 
   /** Only on a server. */
