@@ -35,7 +35,7 @@ export type AttemptEnd =
       readonly transaction: StepTransaction | null
     }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  /** The database asked for the whole transaction again: not counted. */
+  /** Not the code's failure: it is executed again, and not counted. */
   | { readonly kind: 'again' }
 
 export interface AttemptTimes {
@@ -322,7 +322,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     if (this.over) return
     this.finish()
     void this.rollback().then(() => {
-      if (this.conflict) return this.finished({ kind: 'again' })
+      if (this.conflict || this.isOfDoubt) return this.finished({ kind: 'again' })
       const failure =
         error instanceof Failure
           ? error
@@ -331,6 +331,11 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
         this.isOfLeaving(failure) ? { kind: 'again' } : { kind: 'failed', failure },
       )
     })
+  }
+
+  /** We told it to stop because the lease seemed lost, and it was not: nobody's failure. */
+  private get isOfDoubt(): boolean {
+    return PerdureError.is(this.abortReason, 'LEASE_LOST')
   }
 
   /** The owner leaves, and its code was refused for that: nobody's failure, and it is done elsewhere. */

@@ -6,7 +6,9 @@ const SAVING = 'assembly'
 const COUNTING = new Set(['tally', 'total'])
 export const isEndless = ({ def }) => def === 'total'
 
-const MACHINES = new Set([SAVING, ...COUNTING])
+/** One that only its own times move. */
+const EXPIRING = 'offer'
+const MACHINES = new Set([SAVING, EXPIRING, ...COUNTING])
 
 /** `sent`: what senders of events were told. */
 export function checkMachines(
@@ -22,7 +24,11 @@ export function checkMachines(
     if (!MACHINES.has(run.def)) continue
     const journal = journals.get(run.uid)
     checkTransitions(run, journal, documents.get(run.uid) ?? [], say)
-    if (COUNTING.has(run.def)) checkCount(run, journal, say)
+    if (COUNTING.has(run.def)) {
+      checkCount(run, journal, say)
+      checkTakenOrder(run, journal, snapshot.messages, say)
+    }
+    if (run.def === EXPIRING) checkExpiries(run, journal, say)
   }
   for (const { id, to, count } of sent) {
     const run = byId.get(to)
@@ -94,6 +100,26 @@ function checkCount(run, journal, say) {
     say(`${run.id}: counts ${count}, ${added} events done, ${taken.length} taken`)
 }
 
+/** Events are applied in the order in which they were accepted. */
+function checkTakenOrder(run, journal, messages, say) {
+  const numbers = new Map(messages.flatMap((m) => (m.uid === run.uid ? [[m.id, m.no]] : [])))
+  const taken = journal.flatMap(({ kind, meta }) =>
+    kind === 'message.taken' && numbers.has(meta?.id) ? [numbers.get(meta.id)] : [],
+  )
+  const early = taken.find((no, i) => i > 0 && no < taken[i - 1])
+  if (early !== undefined) say(`${run.id}: event ${early} was applied behind a later one`)
+}
+
+/** Each time that it expires moves it once, and nothing else does. */
+function checkExpiries(run, journal, say) {
+  const expired = journal.filter(({ kind }) => kind === 'wait.withdrawn').length
+  const moved = journal.filter(({ kind, meta }) => kind === 'step.completed' && meta?.checkpoint)
+  const moves = moved.flatMap(({ payload }) => JSON.parse(payload).moves)
+  const strange = moves.filter(({ event }) => event !== 'TIMEOUT')
+  if (moves.length !== expired || strange.length > 0)
+    say(`${run.id}: expired ${expired} times, moved by ${moves.map(({ event }) => event)}`)
+}
+
 /** Who was told so is right: its event was that one. */
 function checkSent(run, journal, { id, count }, say) {
   const taken = journal.findIndex(({ kind, meta }) => kind === 'message.taken' && meta?.id === id)
@@ -106,10 +132,10 @@ function checkSent(run, journal, { id, count }, say) {
 const NOW = `select json_build_object(
   'runs', (select json_agg(json_build_object('uid', r.uid, 'id', r.id, 'def', r.def, 'state', s.state, 'place', s.place,
       'shownError', s.error))
-    from @schema@.runs r left join @schema@.states s using (uid) where r.def in ('assembly', 'tally', 'total')),
+    from @schema@.runs r left join @schema@.states s using (uid) where r.def in ('assembly', 'tally', 'total', 'offer')),
   'journal', (select json_agg(json_build_object('uid', j.uid, 'seq', j.seq, 'kind', j.kind, 'name', j.name,
       'meta', j.meta::json, 'payload', j.payload) order by j.uid, j.seq)
-    from @schema@.journal j join @schema@.runs r using (uid) where r.def in ('assembly', 'tally', 'total')),
+    from @schema@.journal j join @schema@.runs r using (uid) where r.def in ('assembly', 'tally', 'total', 'offer')),
   'documents', (select json_agg(json_build_object('uid', d.uid, 'seq', d.seq, 'type', d.type, 'content', d.content))
     from @schema@.documents d)) as now`
 

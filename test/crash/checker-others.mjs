@@ -1,5 +1,7 @@
 // What must hold of what runs do to other runs, whoever died when: events, starts and signals, each once.
 
+import { isOfEntry } from './checker-limits.mjs'
+
 const CALLS = new Set(['start', 'signal', 'cancel'])
 const SIGNAL = /^signal (\S+) to (\S+)$/
 
@@ -17,7 +19,7 @@ export const isCall = (meta) => CALLS.has(meta?.target)
 /** An event is there if and only if a journal says so, and once. */
 function checkEmitted({ emitted }, { journals, byUid }, say) {
   const counts = new Map()
-  for (const { id } of emitted) counts.set(id, (counts.get(id) ?? 0) + 1)
+  for (const { id } of emitted) if (isOfEntry(id)) counts.set(id, (counts.get(id) ?? 0) + 1)
   for (const [uid, journal] of journals) {
     for (const { seq, kind, name } of journal) {
       if (kind !== 'record' || !name.startsWith('emit:')) continue

@@ -2,6 +2,7 @@
 //
 // `normal`: by kind, what a run of it becomes that nobody disturbs (see normalOf).
 
+import { checkLimits } from './checker-limits.mjs'
 import { checkMachines, isEndless } from './checker-machines.mjs'
 import { checkOthers, isCall } from './checker-others.mjs'
 import { checkScopes, checkStopping } from './checker-scopes.mjs'
@@ -22,7 +23,7 @@ const ASSEMBLED = ['@1/cut', '@2/bore', '@3/clean', '@4/dry', '@5/pack']
 /** Steps with an effect in their transaction, by definition. */
 const EFFECTIVE = {
   ...{ writer: ['one', 'second', 'three'], crowded: ['slow'], crossed: ['paid'] },
-  ...{ hog: ['paid'], assembly: ASSEMBLED },
+  ...{ hog: ['paid'], assembly: ASSEMBLED, keyed: ['enter', 'leave'] },
 }
 /** The owner's clock is at most the database's, and behind it by a round trip; those of a busy machine are long. */
 const CLOCK_MS = 1_000
@@ -61,6 +62,7 @@ export function check(
   checkOthers(snapshot, world, say)
   const gone = (run) => isGivenUp(run, world)
   checkMachines(snapshot, world, { sent, gone }, say)
+  checkLimits(snapshot, world, gone, say)
   if (events) checkEvents(snapshot, world, say)
   return problems
 }
@@ -74,9 +76,9 @@ function isGivenUp(run, { journals }) {
 /** By kind: what an undisturbed world's runs have become. */
 export function normalOf(snapshot, runs) {
   const world = indexed(snapshot)
-  return Object.fromEntries(
-    [...runs].map(([id, kind]) => [kind, shapeOf(world.byId.get(id), world)]),
-  )
+  // A schedule is no run.
+  const known = [...runs].filter(([id]) => world.byId.has(id))
+  return Object.fromEntries(known.map(([id, kind]) => [kind, shapeOf(world.byId.get(id), world)]))
 }
 
 function indexed(snapshot) {
@@ -257,13 +259,26 @@ function checkEvents({ events }, { journals }, say) {
   for (const [uid, journal] of journals) {
     // What a fork was born with has happened in another run.
     const bornWith = journal[0]?.meta?.bornWith ?? 1
-    for (const { seq, kind } of journal) {
-      if (seq > 1 && seq <= bornWith) continue
-      const name = TOLD[kind]
-      const id = `${uid}:${seq}`
-      if (name && heard.get(id) !== name) say(`${id}: ${name} was heard as ${heard.get(id)}`)
-      heard.delete(id)
+    for (const entry of journal) {
+      if (entry.seq > 1 && entry.seq <= bornWith) continue
+      for (const [id, name] of factsOf(uid, entry)) {
+        if (heard.get(id) !== name) say(`${id}: ${name} was heard as ${heard.get(id)}`)
+        heard.delete(id)
+      }
     }
   }
   for (const [id, name] of heard) say(`${id}: ${name} was heard and is not in the journal`)
+}
+
+/** What is told of an entry: id and name of each. */
+function factsOf(uid, { seq, kind, meta, payload }) {
+  const id = `${uid}:${seq}`
+  const facts = TOLD[kind] ? [[id, TOLD[kind]]] : []
+  if (kind === 'wait.withdrawn' && meta?.place !== undefined)
+    facts.push([id, 'workflow.timeout.triggered'])
+  if (kind === 'step.completed' && meta?.checkpoint !== undefined) {
+    const { moves } = JSON.parse(payload)
+    facts.push(...moves.map((_, i) => [`${id}/${i}`, 'workflow.transition']))
+  }
+  return facts
 }

@@ -18,8 +18,11 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
   })
   afterAll(() => world?.[Symbol.asyncDispose]())
 
-  const look = (snapshot: Snapshot) =>
-    check(snapshot, { runs: world.runs, acked: [...world.runs.keys()], normal })
+  const look = (snapshot: Snapshot) => {
+    // A schedule is no run.
+    const acked = [...world.runs].flatMap(([id, kind]) => (kind === 'ticker' ? [] : [id]))
+    return check(snapshot, { runs: world.runs, acked, normal })
+  }
   const idOf = (kind: string) => [...world.runs].find(([, of]) => of === kind)?.[0] ?? ''
   const rowOf = (kind: string) => {
     const row = good.runs.find(({ id }) => id === idOf(kind))
@@ -379,5 +382,83 @@ describe.skipIf(!server)('the checker of the crash tests', () => {
     const total = `${world.name}-total`
     const runs = good.runs.map((run) => (run.id === total ? { ...run, state: '{"count":0}' } : run))
     expect(look({ ...good, runs })).toContainEqual(`${total}: counts 0, 1 events done, 1 taken`)
+  })
+
+  test('[N02] [N17] [N22] sees an event out of its order, an expiry that counted twice, and a transition that was not told', () => {
+    const { uid, id } = rowOf('tally')
+    const numbers = good.messages.filter((m) => m.uid === uid).map(({ no }) => no)
+    const most = Math.max(...numbers) + 1
+    const messages = good.messages.map((m) => (m.uid === uid ? { ...m, no: most - m.no } : m))
+    expect(look({ ...good, messages })).toContainEqual(
+      expect.stringMatching(`${id}: event .* was applied behind a later one`),
+    )
+    const once = rewritten('offer', (journal) => {
+      const withdrawn = journal.findIndex(({ kind }) => kind === 'wait.withdrawn')
+      return journal.filter((_, i) => i !== withdrawn)
+    })
+    expect(once).toContainEqual(
+      `${idOf('offer')}: expired 2 times, moved by TIMEOUT,TIMEOUT,TIMEOUT`,
+    )
+    const told = good.events.find(({ name }) => name === 'workflow.transition')
+    expect(look({ ...good, events: good.events.filter((event) => event !== told) })).toEqual([
+      `${told?.id}: workflow.transition was heard as undefined`,
+    ])
+  })
+
+  test('sees two runs of one key at once, one that was too early, and a join before its branches or twice', () => {
+    const id = idOf('keyed')
+    const met = rewritten('keyed', (journal) =>
+      journal.map((entry) =>
+        entry.name === 'enter' ? { ...entry, payload: JSON.stringify([`${id}-2`]) } : entry,
+      ),
+    )
+    expect(met).toEqual([`${id}: began while ${id}-2, of the same key, was under way`])
+    const first = good.journal.find(({ uid }) => uid === rowOf('paced').uid)?.at ?? 0
+    const ledger = good.ledger.map((row) =>
+      row.run.startsWith(idOf('paced')) ? { ...row, at: first + 900 } : row,
+    )
+    const early = look({ ...good, ledger }).filter((text) => / began .* ms too early/.test(text))
+    expect(early).toHaveLength(2)
+    const joined = rewritten('drawn', (journal) =>
+      journal.map((e) =>
+        e.name === 'bend'
+          ? { ...e, name: 'joined' }
+          : e.name === 'joined'
+            ? { ...e, name: 'bend' }
+            : e,
+      ),
+    )
+    expect(joined).toContainEqual(`${idOf('drawn')}: joined before bend had ended`)
+    const twice = rewritten('drawn', (journal) =>
+      journal.map((e) => (e.name === 'last' ? { ...e, name: 'joined' } : e)),
+    )
+    expect(twice).toContainEqual(`${idOf('drawn')}: joined 2 times`)
+  })
+
+  test('sees a time that was left out, one behind the last, and an event with no run, or a run with no event', () => {
+    const id = idOf('ticker')
+    const ticks = good.runs.filter((run) => run.id.startsWith(`cron:${id}:`))
+    expect(ticks.length).toBeGreaterThanOrEqual(2)
+    const last = Math.max(...ticks.map((run) => Date.parse(run.id.slice(`cron:${id}:`.length))))
+    const settled = (by: number) => look({ ...good, schedules: [{ id, last: last + by }] })
+    expect(settled(0)).toEqual([])
+    expect(settled(1_000)).toEqual([expect.stringMatching(`${id}: settled until`)])
+    const moved = good.runs.map((run) =>
+      run === ticks.at(-1)
+        ? { ...run, id: `cron:${id}:${new Date(last + 5_000).toISOString()}` }
+        : run,
+    )
+    expect(look({ ...good, runs: moved })).toContainEqual(
+      expect.stringMatching(`${id}: the run before .* is not there`),
+    )
+    const event = `${idOf('announcer')}-1`
+    const emitted = good.emitted.filter((one) => one.id !== event)
+    expect(look({ ...good, emitted })).toEqual([
+      `event:${event}:greeted: a run of no event, or a second`,
+    ])
+    const more = [...good.emitted, { id: 'another', name: 'announced' }]
+    expect(look({ ...good, emitted: more })).toEqual([
+      'event:another:greeted: an event that has started nothing',
+    ])
   })
 })

@@ -14,7 +14,7 @@ const LISTED = [
   ...[23, 24, 25, 26, 27, 28, 29, 34, 35, 36, 37],
 ].map((number) => `f${number}`)
 
-describe.skipIf(!server)('a short soak', () => {
+describe.skipIf(!server).concurrent('a short soak', () => {
   const ground = new Ground({
     url: server && server.skip === null ? urlOf(server) : '',
     random: seeded(SEED),

@@ -35,7 +35,7 @@ function viaFile(file) {
 }
 
 function viaTable(connectionString, world) {
-  const pool = new pg.Pool({ connectionString, max: 4, connectionTimeoutMillis: 5_000 })
+  const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 5_000 })
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return {

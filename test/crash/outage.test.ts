@@ -1,57 +1,66 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { databases, urlOf } from '../support/databases.js'
 import { hasBinaries, startPostgres } from '../support/servers.mjs'
+import type { Normal } from './checker.mjs'
 import { type Cut, openProxy } from './proxy.mjs'
 import { undisturbed, verdict } from './storm.mjs'
 import { type Said, serverWorld, type Victim } from './world.mjs'
 
 const KINDS = ['chain', 'sleeper', 'queued', 'all', 'writer', 'waiter', 'retried', 'race'] as const
-const versions = ([18, 15] as const).filter((version) => hasBinaries(version))
 const [server] = databases('postgres18', 'postgres15').filter(({ skip }) => skip === null)
-
-describe.skipIf(versions.length === 0)('a database that goes away and comes back', () => {
-  const version = versions[0] ?? 18
-
-  test('[X04] fails no run and loses none: work goes on by itself after fast and immediate restarts and after kill -9', async () => {
-    const postgres = await startPostgres({ version })
-    try {
-      await using calm = await serverWorld({ url: postgres.url })
-      const { normal } = await undisturbed(calm)
-      await using world = await serverWorld({ url: postgres.url, leaseMs: 3_000 })
-      const victims = [world.spawn(), world.spawn()]
-      for (const victim of victims) await victim.hear(({ open }) => open)
-      const drivers = new Map(victims.map((victim) => [victim, new Set<string>()]))
-      const fall = {
-        fast: () => postgres.restart('fast'),
-        immediate: () => postgres.restart('immediate'),
-        kill: () => postgres.kill9().then(() => postgres.start()),
-      }
-      for (const how of ['fast', 'immediate', 'kill', 'fast', 'immediate', 'kill'] as const) {
-        for (const victim of victims) {
-          const runs = world.newRuns(...KINDS)
-          for (const { id } of runs) drivers.get(victim)?.add(id)
-          victim.tell({ runs })
-        }
-        await sleep(150)
-        await fall[how]()
-        await sleep(400)
-      }
-      for (const id of world.runs.keys()) {
-        const by = [...drivers].filter(([, ids]) => ids.has(id)).map(([victim]) => victim)
-        expect(`${id} ${await statusOf(by, id)}`).toBe(`${id} completed`)
-      }
-      expect(victims.map(({ end }) => end)).toEqual([undefined, undefined])
-      for (const victim of victims) victim.tell({ close: true })
-      for (const victim of victims) await victim.ended
-      expect(await verdict(world, normal, { isReborn: true })).toEqual([])
-      const counters = world.counters()
-      expect(counters['commit.resent']).toBeGreaterThan(0)
-    } finally {
-      await postgres.stop()
-    }
-  })
+// What a run becomes does not depend on the server.
+let normal: Normal = {}
+beforeAll(async () => {
+  if (!server) return
+  await using calm = await serverWorld({ url: urlOf(server) })
+  normal = (await undisturbed(calm, KINDS)).normal
 })
+
+const versions = ([18, 15] as const).filter((version) => hasBinaries(version))
+
+describe
+  .skipIf(!server || versions.length === 0)
+  .concurrent('a database that goes away and comes back', () => {
+    const version = versions[0] ?? 18
+
+    test('[X04] fails no run and loses none: work goes on by itself after fast and immediate restarts and after kill -9', async () => {
+      const postgres = await startPostgres({ version })
+      try {
+        await using world = await serverWorld({ url: postgres.url, leaseMs: 3_000 })
+        const victims = [world.spawn(), world.spawn()]
+        for (const victim of victims) await victim.hear(({ open }) => open)
+        const drivers = new Map(victims.map((victim) => [victim, new Set<string>()]))
+        const fall = {
+          fast: () => postgres.restart('fast'),
+          immediate: () => postgres.restart('immediate'),
+          kill: () => postgres.kill9().then(() => postgres.start()),
+        }
+        for (const how of ['fast', 'immediate', 'kill', 'fast', 'immediate', 'kill'] as const) {
+          for (const victim of victims) {
+            const runs = world.newRuns(...KINDS)
+            for (const { id } of runs) drivers.get(victim)?.add(id)
+            victim.tell({ runs })
+          }
+          await sleep(150)
+          await fall[how]()
+          await sleep(400)
+        }
+        for (const id of world.runs.keys()) {
+          const by = [...drivers].filter(([, ids]) => ids.has(id)).map(([victim]) => victim)
+          expect(`${id} ${await statusOf(by, id)}`).toBe(`${id} completed`)
+        }
+        expect(victims.map(({ end }) => end)).toEqual([undefined, undefined])
+        for (const victim of victims) victim.tell({ close: true })
+        for (const victim of victims) await victim.ended
+        expect(await verdict(world, normal, { isReborn: true })).toEqual([])
+        const counters = world.counters()
+        expect(counters['commit.resent']).toBeGreaterThan(0)
+      } finally {
+        await postgres.stop()
+      }
+    })
+  })
 
 /** How a run has ended according to whichever victim drove it. */
 async function statusOf(victims: readonly Victim[], id: string): Promise<string> {
@@ -65,7 +74,7 @@ const isAbout =
   ({ ended, failed }: Said) =>
     ended === id || failed === id
 
-describe.skipIf(!server)('a connection that is cut', () => {
+describe.skipIf(!server).concurrent('a connection that is cut', () => {
   const url = server && server.skip === null ? urlOf(server) : ''
   const cuts: readonly (readonly [Cut, number])[] = [
     ...[0, 1, 2, 3, 5, 8].map((skip) => ['before batch', skip] as const),
@@ -76,8 +85,6 @@ describe.skipIf(!server)('a connection that is cut', () => {
   ]
 
   test('[X04] [X05] before or after a commit leaves every start, signal, step and transaction applied once', async () => {
-    await using calm = await serverWorld({ url })
-    const { normal } = await undisturbed(calm)
     await using world = await serverWorld({ url, leaseMs: 5_000 })
     const proxy = await openProxy(url)
     try {
@@ -109,8 +116,6 @@ describe.skipIf(!server)('a connection that is cut', () => {
   })
 
   test('[X05] whose answers to a start and to a claim are lost gives the runs to the worker all the same, once', async () => {
-    await using calm = await serverWorld({ url })
-    const { normal } = await undisturbed(calm)
     await using world = await serverWorld({ url, leaseMs: 5_000 })
     const proxy = await openProxy(url)
     try {
@@ -143,8 +148,6 @@ describe.skipIf(!server)('a connection that is cut', () => {
   })
 
   test('[X04] by silence, for longer than an answer is waited for, costs a worker its lease and no run its end', async () => {
-    await using calm = await serverWorld({ url })
-    const { normal } = await undisturbed(calm)
     await using world = await serverWorld({ url, leaseMs: 1_500 })
     const proxy = await openProxy(url)
     try {

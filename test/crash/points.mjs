@@ -6,12 +6,6 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 
-/**
- * Limits and schedules have no workload here yet. Processes die at these points in the random worlds of the simulation (slots),
- * and in test/functions/schedules-live.test.ts ("a process that dies before a run is stored, or behind it, leaves neither none nor two").
- */
-const ELSEWHERE = ['admit.before', 'admit.after', 'fire.before', 'fire.after']
-
 /** @returns {string[]} the names in fault('…') of src, sorted */
 export function faultPoints() {
   const points = new Set()
@@ -19,8 +13,7 @@ export function faultPoints() {
     if (!file.endsWith('.ts') || file.endsWith('live-faults.ts')) continue
     const text = readFileSync(join(SRC, file), 'utf8')
     for (const [, inside] of text.matchAll(/\bfault\(([^()]*)\)/g)) {
-      for (const [, point] of inside.matchAll(/'([a-z]+\.[a-z]+)'/g))
-        if (!ELSEWHERE.includes(point)) points.add(point)
+      for (const [, point] of inside.matchAll(/'([a-z]+\.[a-z]+)'/g)) points.add(point)
     }
   }
   return [...points].sort()

@@ -22,6 +22,7 @@ export async function readSnapshot(query, schema) {
   // `events` of a world are those of engine.on.
   const emitted = await query(`select id, name from ${schema}.events`)
   const waits = await query(`select uid::text as uid, name from ${schema}.waits`)
+  const schedules = await query(`select id, ${ms('last_slot')} as last from ${schema}.schedules`)
   const workers = await query(`select id::text as id from ${schema}.workers`)
   const feed = await query(
     `select worker::text as worker, ranges from ${schema}.feed where pending`,
@@ -30,6 +31,6 @@ export async function readSnapshot(query, schema) {
   const read = (row) => ({ ...row, meta: row.meta === null ? null : JSON.parse(row.meta) })
   return {
     ...{ runs, journal: journal.map(read), messages: messages.map(read) },
-    ...{ workers, feed, effects, emitted, waits, documents },
+    ...{ workers, feed, effects, emitted, waits, documents, schedules },
   }
 }

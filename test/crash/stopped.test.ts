@@ -14,7 +14,7 @@ async function until(world: World, id: string, fits: string): Promise<void> {
   throw new Error(`${id} did not become ${fits}`)
 }
 
-describe.skipIf(!server)('a worker stopped for longer than its lease', () => {
+describe.skipIf(!server).concurrent('a worker stopped for longer than its lease', () => {
   const url = server && server.skip === null ? urlOf(server) : ''
 
   for (const [workers, when, fits] of [
@@ -53,10 +53,10 @@ describe.skipIf(!server)('a worker stopped for longer than its lease', () => {
   }
 
   test('[X02] at any moment loses its runs to the others and changes none of them', async () => {
-    await using calm = await serverWorld({ url })
-    const { normal } = await undisturbed(calm)
-    await using world = await serverWorld({ url, leaseMs: 1_000 })
     const kinds = ['chain', 'sleeper', 'queued', 'all', 'writer', 'waiter', 'retried'] as const
+    await using calm = await serverWorld({ url })
+    const { normal } = await undisturbed(calm, kinds)
+    await using world = await serverWorld({ url, leaseMs: 1_000 })
     const victims = Array.from({ length: 3 }, () => world.spawn())
     for (const victim of victims) await victim.hear(({ open }) => open)
     for (let round = 0; round < 6; round += 1) {

@@ -2,7 +2,7 @@
 // VICTIM is a JSON of what it is to do (see world.d.mts); PERDURE_FAULT says where it is to die.
 //
 // It says on stdout, one JSON per line and before it goes on (a pipe is written synchronously): { open }, { acked: id },
-// { driven: id }, { ended: id, status }, { aborted, code }, { failed }, { refused: code }, { closed }.
+// { driven: id }, { ended: id, status }, { aborted, code }, { failed }, { refused: code }, { held }, { closed }.
 
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
@@ -19,9 +19,11 @@ import { makeFaultWorkloads } from './workloads-faults.mjs'
 
 const EVENTS = [
   ...['workflow.created', 'run.completed', 'run.failed', 'run.cancelled', 'run.timed_out'],
-  ...['step.completed', 'step.failed'],
+  ...['step.completed', 'step.failed', 'workflow.transition', 'workflow.timeout.triggered'],
 ]
 const COUNTERS_EVERY_MS = 200
+const HARMLESS = 'a listener that throws'
+const SLOTS_WITHIN_MS = 30_000
 
 const order = JSON.parse(process.env.VICTIM)
 const life = `${process.pid}-${randomBytes(4).toString('hex')}`
@@ -39,44 +41,8 @@ const definitions = parts
   .filter(({ name }) => !order.without?.includes(name))
 
 const counters = newCounters()
-const settings = readEngineOptions(
-  {
-    database: order.database,
-    schema: order.schema,
-    workflows: definitions,
-    worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },
-    build: 'crash',
-    log: {
-      debug: () => {},
-      info: () => {},
-      warn: (message, data) => say({ warn: message, steps: data?.steps }),
-      error: (message, data) => say({ error: message, why: String(data?.error ?? '') }),
-    },
-  },
-  {},
-)
-const { pollMs = 150, closeGraceMs = 1_500 } = order
-const engine = await composeEngine(settings, {
-  kernel: { counters, pollMs, closeGraceMs, defects: new Set(order.defects) },
-}).catch((error) => {
-  say({ refused: error.code ?? 'unknown', message: error.message })
-  process.exit(3)
-})
-if (order.makesEffects)
-  await engine.transaction((tx) =>
-    tx.query('create table if not exists effects (run text, step text, key text)'),
-  )
-if (order.listen !== false) {
-  for (const name of EVENTS) {
-    engine.on(name, ({ id, runId, step }) =>
-      appendFileSync(
-        join(order.folder, 'events'),
-        `${JSON.stringify({ id, runId, name, step, life })}\n`,
-      ),
-    )
-  }
-}
-say({ open: process.pid })
+let engine = null
+let closing = null
 
 /** Whole or not at all: a killed one leaves its last full copy. */
 function writeCounters() {
@@ -84,10 +50,57 @@ function writeCounters() {
   writeFileSync(`${file}.part`, JSON.stringify(counters))
   renameSync(`${file}.part`, `${file}.json`)
 }
-const writing = setInterval(writeCounters, COUNTERS_EVERY_MS)
 
-let closing = null
-function close() {
+async function open() {
+  const settings = readEngineOptions(
+    {
+      database: order.database,
+      schema: order.schema,
+      workflows: definitions,
+      nodeTypes: parts.flatMap((part) => part.nodeTypes ?? []),
+      worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },
+      build: 'crash',
+      log: {
+        debug: () => {},
+        info: () => {},
+        warn: (message, data) => say({ warn: message, steps: data?.steps }),
+        error: (message, data) => {
+          const why = String(data?.error ?? '')
+          if (!why.includes(HARMLESS)) say({ error: message, why })
+        },
+      },
+    },
+    {},
+  )
+  const { pollMs = 150, closeGraceMs = 1_500 } = order
+  engine = await composeEngine(settings, {
+    kernel: { counters, pollMs, closeGraceMs, defects: new Set(order.defects) },
+  }).catch((error) => {
+    say({ refused: error.code ?? 'unknown', message: error.message })
+    process.exit(3)
+  })
+  if (order.makesEffects)
+    await engine.transaction((tx) =>
+      tx.query('create table if not exists effects (run text, step text, key text)'),
+    )
+  if (order.listen !== false) listen()
+  say({ open: process.pid })
+}
+
+function listen() {
+  const file = join(order.folder, 'events')
+  for (const name of EVENTS) {
+    engine.on(name, ({ id, runId, step }) =>
+      appendFileSync(file, `${JSON.stringify({ id, runId, name, step, life })}\n`),
+    )
+  }
+  // One that throws does no harm.
+  engine.on('workflow.transition', () => {
+    throw new Error(HARMLESS)
+  })
+}
+
+function close(writing) {
   closing ??= (async () => {
     await engine.close()
     clearInterval(writing)
@@ -98,8 +111,6 @@ function close() {
   })()
   return closing
 }
-
-process.on('SIGTERM', () => void close())
 
 /** Reading fails while the database is away, and says so. */
 async function patiently(read) {
@@ -126,21 +137,6 @@ async function drive({ id, kind }) {
   }
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const said = JSON.parse(line)
-  if (said.close) void close()
-  for (const run of said.runs ?? []) void drive(run)
-})
-const driven = Promise.all((order.runs ?? []).map(drive))
-if (order.closeAfterMs !== undefined) {
-  await sleep(order.closeAfterMs)
-  await close()
-} else if (order.closeWhenDriven) {
-  await driven
-  await everythingTold()
-  await close()
-}
-
 /** The events of a process that died behind its last commit are inherited when its lease is over: whoever leaves earlier leaves them untold. */
 async function everythingTold() {
   if (order.listen === false || !String(order.database).startsWith('postgres')) return
@@ -152,3 +148,37 @@ async function everythingTold() {
     if (count > 0) await sleep(50)
   }
 }
+
+/** Says whoever has a slot, or asks for one, when there is nothing left to do. */
+async function everybodyLetIn() {
+  const until = Date.now() + SLOTS_WITHIN_MS
+  for (;;) {
+    const rows = await patiently(() => engine.limits())
+    const held = rows.filter(({ used, waiting }) => used > 0 || waiting > 0)
+    if (held.length === 0 || Date.now() > until) return say({ held })
+    await sleep(50)
+  }
+}
+
+async function main() {
+  await open()
+  const writing = setInterval(writeCounters, COUNTERS_EVERY_MS)
+  process.on('SIGTERM', () => void close(writing))
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const said = JSON.parse(line)
+    if (said.close) void close(writing)
+    for (const run of said.runs ?? []) void drive(run)
+  })
+  const driven = Promise.all((order.runs ?? []).map(drive))
+  if (order.closeAfterMs !== undefined) {
+    await sleep(order.closeAfterMs)
+    await close(writing)
+  } else if (order.closeWhenDriven) {
+    await driven
+    await everythingTold()
+    await everybodyLetIn()
+    await close(writing)
+  }
+}
+
+void main()

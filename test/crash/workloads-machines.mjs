@@ -7,6 +7,9 @@ import { unlessOver } from './workloads-scopes.mjs'
 
 const STEP_MS = 3
 const ADDS = [1, 2, 3]
+const OPEN_MS = 120
+const REMINDERS = 2
+const PATIENCE_MS = 8_000
 
 /** The name under which its outcome stands in the journal. */
 const nameOf = ({ key }) => key.split('/').slice(2).join('/')
@@ -74,6 +77,16 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
     pack: { from: 'dried', to: 'end', wait: true },
   })
 
+  /** Fails once, and is tried again long after. */
+  class Patient {
+    async ask(state, ctx) {
+      await ledger.begun(ctx, nameOf(ctx))
+      if (ctx.attempt === 1) throw new Error('nobody is there')
+      return state
+    }
+  }
+  decorate(Patient, 'patient', { ask: { to: 'end', retry: { attempts: 1, delay: PATIENCE_MS } } })
+
   const began = (args) => ledger.begun(args, nameOf(args))
   const counter = (name) =>
     machine(name, {
@@ -100,6 +113,31 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
   /** One for all: it takes the events of every process, and never ends. */
   const total = counter('total')
 
+  /** Nobody answers it: it reminds of itself and expires, by its times alone. */
+  const offer = machine('offer', {
+    initial: 'open',
+    context: { reminders: 0 },
+    states: {
+      open: {
+        timeout: OPEN_MS,
+        on: {
+          TIMEOUT: [
+            {
+              guard: ({ context }) => context.reminders < REMINDERS,
+              target: 'open',
+              actions: async (args) => {
+                await began(args)
+                args.context.reminders += 1
+              },
+            },
+            { target: 'expired', actions: began },
+          ],
+        },
+      },
+      expired: { final: true },
+    },
+  })
+
   // ── from outside ──────────────────────────────────────────────────────────────────────────────────────────
 
   const add = async (engine, definition, to, id) => {
@@ -107,6 +145,14 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
     if (snapshot.status === 'active') say({ sent: id, to, count: snapshot.context.count })
   }
   const kinds = {
+    patient: { drive: (engine, id) => begin(engine, Patient, id) },
+    offer: {
+      drive: async (engine, id) => {
+        const handle = await engine.start(offer, {}, { id })
+        say({ acked: id })
+        return handle
+      },
+    },
     assembly: {
       drive: async (engine, id) => {
         const handle = await begin(engine, Assembly, id)
@@ -128,5 +174,5 @@ export function makeMachineWorkloads({ ledger, begin, say, world }) {
       },
     },
   }
-  return { definitions: [Assembly, tally, total], kinds }
+  return { definitions: [Assembly, Patient, tally, total, offer], kinds }
 }

@@ -8,6 +8,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError, task, workflow } from '../../dist/index.js'
+import { makeGraphWorkloads } from './workloads-graphs.mjs'
+import { makeLimitWorkloads } from './workloads-limits.mjs'
 import { makeMachineWorkloads } from './workloads-machines.mjs'
 import { makeOtherWorkloads } from './workloads-others.mjs'
 import { makeScopeWorkloads, shows } from './workloads-scopes.mjs'
@@ -154,11 +156,15 @@ export function makeWorkloads({ ledger, flags, say, world }) {
   const scoped = makeScopeWorkloads({ does, ledger, begin })
   const others = makeOtherWorkloads({ does, begin })
   const machines = makeMachineWorkloads({ ledger, begin, say, world })
+  const graphs = makeGraphWorkloads({ ledger, begin, square })
+  const limited = makeLimitWorkloads({ does, ledger, begin, say, world })
   const plain = (definition) => ({ drive: (engine, id) => begin(engine, definition, id) })
   const kinds = {
     ...scoped.kinds,
     ...others.kinds,
     ...machines.kinds,
+    ...graphs.kinds,
+    ...limited.kinds,
     chain: plain(chain),
     retried: plain(retried),
     sleeper: plain(sleeper),
@@ -209,7 +215,7 @@ export function makeWorkloads({ ledger, flags, say, world }) {
   const definitions = [
     ...[chain, retried, sleeper, waiter, square, inner, queued, all, race, writer],
     ...[stopped, family, reopened, ...scoped.definitions, ...others.definitions],
-    ...machines.definitions,
+    ...[...machines.definitions, ...graphs.definitions, ...limited.definitions],
   ]
-  return { definitions, kinds }
+  return { definitions, nodeTypes: graphs.nodeTypes, kinds }
 }

@@ -47,6 +47,8 @@ export interface Said {
   readonly warn?: string
   /** Of a warning: which it names. */
   readonly steps?: readonly string[]
+  /** Who had a slot, or asked for one, when all was done. */
+  readonly held?: readonly object[]
   readonly closed?: boolean
   readonly mark?: string
   /** It could not open its database. */
@@ -131,6 +133,8 @@ export interface Snapshot {
   readonly emitted: readonly { readonly id: string; readonly name: string }[]
   /** What runs wait for beside their mailboxes. */
   readonly waits: readonly { readonly uid: string; readonly name: string }[]
+  /** `last`: of its times, the last one that was acted upon. */
+  readonly schedules: readonly { readonly id: string; readonly last: number | null }[]
   readonly workers: readonly { readonly id: string }[]
   readonly feed: readonly { readonly worker: string; readonly ranges: string }[]
   readonly effects: readonly { readonly run: string; readonly step: string; readonly key: string }[]
@@ -164,6 +168,7 @@ export interface World extends AsyncDisposable {
 export function serverWorld(options: {
   readonly url: string
   readonly leaseMs?: number
+  readonly hasLedgerFile?: boolean
 }): Promise<World>
 export function embeddedWorld(options?: {
   readonly leaseMs?: number

@@ -7,19 +7,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import pg from 'pg'
 import { openEmbedded } from '../../dist/store/driver-embedded/open-embedded.js'
 import { openSqlStore } from '../../dist/store/sql-store.js'
+import { victimBundle } from './bundle.mjs'
 import { LEDGER_TABLE } from './ledger.mjs'
 import { readSnapshot } from './snapshot.mjs'
 
-const VICTIM = fileURLToPath(new URL('./victim.mjs', import.meta.url))
+const BOOT = fileURLToPath(new URL('./boot.cjs', import.meta.url))
 const EFFECTS = 'create table if not exists effects (run text, step text, key text)'
 const LEDGER = 'perdure_ledger'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** On a server. Its ledger is in another database of it. */
-export async function serverWorld({ url, leaseMs = 2_000 }) {
+/** On a server. Its ledger is in another database of it; or a file, which costs less and has the times of the processes. */
+export async function serverWorld({ url, leaseMs = 2_000, hasLedgerFile = false }) {
   const name = `w_${randomBytes(5).toString('hex')}`
   await queryOn(url, `create database ${LEDGER}`).catch((error) => {
     if (error.code !== '42P04' && error.code !== '23505') throw error
@@ -35,7 +37,9 @@ export async function serverWorld({ url, leaseMs = 2_000 }) {
   }
   const database = { database: url, schema: name }
   const world = new World(name, leaseMs, database, { url: ledgerUrl, world: name })
+  if (hasLedgerFile) world.ledger = { file: join(world.folder, 'ledger') }
   world.url = url
+  world.bundle = await victimBundle()
   return world
 }
 
@@ -48,12 +52,15 @@ export async function embeddedWorld({ leaseMs = 10_000, empty = false } = {}) {
   const database = { database: `file:${directory}`, schema: 'perdure' }
   const world = new World(name, leaseMs, database, { file: join(folder, 'ledger') }, folder)
   world.directory = directory
+  world.bundle = await victimBundle()
   return world
 }
 
 let made = null
 function template() {
   made ??= (async () => {
+    // As in boot.cjs.
+    setFlagsFromString('--liftoff-only')
     const directory = fs.mkdtempSync(join(tmpdir(), 'perdure-crash-template-'))
     process.once('exit', () => fs.rmSync(directory, { recursive: true, force: true }))
     const driver = await openDirectory(directory)
@@ -114,6 +121,8 @@ class World {
       [
         ...(preload ? ['--import', preload] : []),
         ...(heapMb ? [`--max-old-space-size=${heapMb}`] : []),
+        BOOT,
+        this.bundle,
       ],
       // What V8 says at the end of a heap is long.
       heapMb ? 'ignore' : 'inherit',
@@ -128,7 +137,7 @@ class World {
   }
 
   /** Lives without faults drive every run again, until each has ended. Throws what is stuck. */
-  async finish({ victims = 2, withinMs = 120_000 } = {}) {
+  async finish({ victims = 1, withinMs = 120_000 } = {}) {
     const all = [...this.runs].map(([id, kind]) => ({ id, kind }))
     const crew = Array.from({ length: victims }, (_, i) =>
       this.spawn({
@@ -157,15 +166,19 @@ class World {
       }
     }
     const query = (sql) => queryOn(this.url, sql)
-    const ledger = await queryOn(
+    const read = await readSnapshot(query, this.name)
+    const effects = read.effects.filter(({ run }) => run.startsWith(`${this.name}-`))
+    return { ...read, effects, ledger: await this.#executions(), events }
+  }
+
+  async #executions() {
+    if (this.ledger.file) return this.#lines('ledger')
+    return queryOn(
       this.ledger.url,
       `select run, step, key, attempt, life, began, (extract(epoch from at) * 1000)::float8 as at
          from executions where world = $1 order by at`,
       [this.name],
     )
-    const read = await readSnapshot(query, this.name)
-    const effects = read.effects.filter(({ run }) => this.runs.has(run))
-    return { ...read, effects, ledger, events }
   }
 
   /** Only on a server. */
@@ -209,7 +222,7 @@ class Victim {
   #hearers = new Set()
 
   constructor(order, env, args, stderr) {
-    this.#child = spawn(process.execPath, [...args, VICTIM], {
+    this.#child = spawn(process.execPath, args, {
       env: { ...process.env, NODE_OPTIONS: '', VICTIM: JSON.stringify(order), ...env },
       stdio: ['pipe', 'pipe', stderr],
     })
