@@ -174,7 +174,8 @@ function payloadOf({ kind, payload, meta }: Entry): object {
     const message = differenceText(meta.difference)
     return { error: { name: 'PerdureError', message, code: 'DIVERGED' } }
   }
-  if (payload === null) return {}
+  // '': a scope that ended, with nothing to say.
+  if (payload === null || payload === '') return {}
   if (GIVES_INPUT.includes(kind)) return { input: decode(payload) }
   if (meta?.checkpoint !== undefined) return transitionOf(decode(payload) as Left)
   const childFailed = kind === 'child.ended' && (meta?.status ?? 'completed') !== 'completed'

@@ -53,7 +53,16 @@ describe.skipIf(!server).concurrent('a worker stopped for longer than its lease'
   }
 
   test('[X02] at any moment loses its runs to the others and changes none of them', async () => {
-    const kinds = ['chain', 'sleeper', 'queued', 'all', 'writer', 'waiter', 'retried'] as const
+    const kinds = [
+      'chain',
+      'sleeper',
+      'queued',
+      'all',
+      'writer',
+      'waiter',
+      'retried',
+      'assembly',
+    ] as const
     await using calm = await serverWorld({ url })
     const { normal } = await undisturbed(calm, kinds)
     await using world = await serverWorld({ url, leaseMs: 1_000 })

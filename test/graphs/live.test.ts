@@ -356,7 +356,7 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
   })
 
   test('loops over items one after the other, several at once, and while a condition is true', async () => {
-    const { output } = await run(
+    const { output, engine, handle } = await run(
       {
         nodes: [
           { id: 'start', type: 'set', config: { total: 0, n: 0 } },
@@ -377,6 +377,8 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
     )
     expect(output).toMatchObject({ total: 6, n: 3, beside: [10, 20, 30] })
     expect(calls.sort()).toEqual(['10', '20', '30'])
+    const facts = await all(engine.history(handle.id))
+    expect(facts.map(({ kind }) => kind)).toContain('scope.ended')
   })
 
   test('[D19] [D20] times out after its time of execution, in which waits do not count, and after a day without an answer', async () => {

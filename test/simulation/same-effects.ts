@@ -46,7 +46,7 @@ function familyOf({ memory }: World, uid: Uid): readonly MemoryRun[] {
 function isComparable(family: readonly MemoryRun[]): boolean {
   return family.every(({ status, run, journal, messages }) => {
     const text = journal.at(-1)?.payload ?? ''
-    const isLuck = /VALUE_UNSTORABLE|WORKER_CRASHED|LEASE_LOST/.test(text)
+    const isLuck = /VALUE_UNSTORABLE|WORKER_CRASHED/.test(text)
     const isTouched = journal.some(({ kind }) => kind === 'run.reopened' || kind === 'run.stopping')
     const isRetried = messages.some(({ name, takenSeq }) => name === '(retry)' && takenSeq)
     const isEnded = status === 'completed' || status === 'failed'
