@@ -6,11 +6,11 @@ import { throwRecordedAs } from './authoring/recorded.js'
 import type { AnyClass, Definition } from './authoring/types.js'
 import { makeHttpCaller } from './egress/http-call.js'
 import { makeClient } from './engine/client.js'
-import { beforeRead, type Core } from './engine/core.js'
+import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
-import { limits } from './engine/limits.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
+import { systemCalls } from './engine/system.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
@@ -81,11 +81,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   }
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)
-  const listLimits = async () => {
-    beforeRead(core)
-    return limits(kernel.read)
-  }
-  const own = { transaction, limits: listLimits, close, [Symbol.asyncDispose]: close }
+  const own = { transaction, ...systemCalls(core), close, [Symbol.asyncDispose]: close }
   return Object.assign(client, own) as unknown as Engine
 }
 

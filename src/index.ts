@@ -75,6 +75,7 @@ export type {
   Page,
   Paged,
   PageOptions,
+  RunCount,
   RunHandle,
   RunInfo,
   ScheduleInfo,
@@ -84,6 +85,7 @@ export type {
   StoredError,
   TriggerOptions,
   WaitReason,
+  WorkerInfo,
 } from './engine/types.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
