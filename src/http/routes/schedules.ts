@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi'
 import { requestInvalid, scheduleNotFound } from '../errors.js'
 import { Answer, API, route } from '../route.js'
 import { duration, instant, pageOf, pageQuery, runId, scheduleInfo, texts } from '../schemas.js'
-import { checkWorkspace, given } from './shared.js'
+import { checkWorkspace, given, sameKey } from './shared.js'
 
 const tag = 'schedules'
 
@@ -116,10 +116,13 @@ const runNow = route({
   role: 'operator',
   tag,
   summary: 'One run now, whatever its times say.',
+  body: z.strictObject({ id: z.string().optional() }),
+  isBodyOptional: true,
   status: 201,
   answer: runId,
-  handle: async ({ client, params, key }) => {
-    const { id } = await client.schedules.runNow(params.id ?? '', given({ id: key }))
+  handle: async ({ client, params, key, body }) => {
+    const options = given({ id: sameKey(key, body.id) })
+    const { id } = await client.schedules.runNow(params.id ?? '', options)
     return new Answer({ id }, { headers: { location: `${API}/runs/${encodeURIComponent(id)}` } })
   },
 })

@@ -1,7 +1,7 @@
 // What several routes need.
 
 import type { Client, RunInfo, StoredError } from '../../index.js'
-import { PerdureError, runNotFound } from '../../model/errors.js'
+import { idInvalid, PerdureError, runNotFound } from '../../model/errors.js'
 import { type Caller, isAtLeast } from '../access.js'
 import { workspaceForbidden } from '../errors.js'
 import type { Call } from '../route.js'
@@ -47,7 +47,10 @@ export function checkWorkspace({ workspace }: Pick<Call, 'workspace'>, asked?: s
 
 /** One of header and body, or both alike. */
 export function sameKey(key: string | undefined, id: string | undefined): string | undefined {
-  if (key === undefined || id === undefined || key === id) return id ?? key
+  const one = id ?? key
+  // Browsers and servers take these for another address, so nobody could ask for such a run.
+  if (one === '.' || one === '..') throw idInvalid(one)
+  if (key === undefined || id === undefined || key === id) return one
   throw new PerdureError('OPTION_INVALID', 'The idempotency-key and the id in the body differ.', {
     hint: 'the key is the id: leave one of them out',
   })

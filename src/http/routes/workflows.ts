@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi'
 import { PerdureError, shown } from '../../model/errors.js'
 import { DEFINITION_NAME } from '../../model/ids.js'
-import { requestTooLarge } from '../errors.js'
+import { requestInvalid, requestTooLarge } from '../errors.js'
 import { Answer, API, type Call, route } from '../route.js'
 import {
   description,
@@ -138,7 +138,7 @@ const startMany = route({
     for (const one of body.items) checkWorkspace(call, one.workspace)
     const name = await known(call as Call, params.name ?? '')
     const items = body.items.map((one, i) => {
-      const id = one.id ?? (key === undefined ? undefined : `${key}:${i}`)
+      const id = sameKey(key === undefined ? undefined : (one.id ?? `${key}:${i}`), one.id)
       return { input: one.input, options: optionsOf(one, id) }
     })
     const handles = await client.startMany(name, items as never)
@@ -216,14 +216,18 @@ const executions = route({
   },
 })
 
-/** name:value, several times. */
+/** name:value, several times; the name is escaped as in a path, for it may have a colon. */
 export function tagsOf(pairs: readonly string[] | undefined): Record<string, string> | undefined {
-  return (
-    pairs &&
-    Object.fromEntries(
-      pairs.map((pair) => [/^[^:]+/.exec(pair)?.[0] ?? '', pair.slice(pair.indexOf(':') + 1)]),
-    )
-  )
+  return pairs && Object.fromEntries(pairs.map(tagOf))
+}
+
+function tagOf(pair: string): [string, string] {
+  const colon = pair.indexOf(':')
+  try {
+    return [decodeURIComponent(pair.slice(0, colon)), pair.slice(colon + 1)]
+  } catch {
+    throw requestInvalid([{ path: 'query.tag', message: 'is not name:value' }])
+  }
 }
 
 export const workflowRoutes = [list, describe, start, startMany, stateless, send, executions]
