@@ -185,7 +185,7 @@ class Api {
       if (body !== undefined) checked(NOTHING, body, 'body')
       return undefined
     }
-    return checked(one.body, body ?? (one.isBodyOptional ? {} : body), 'body')
+    return checked(one.body, body === undefined && one.isBodyOptional ? {} : body, 'body')
   }
 
   private refusal(error: unknown, requestId: string): Response {

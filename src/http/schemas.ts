@@ -2,6 +2,7 @@
 // schemas look at them in the engine.
 
 import { z } from '@hono/zod-openapi'
+import { DEFINITION_NAME } from '../model/ids.js'
 
 const value = z.unknown()
 const moment = z.string().openapi({ format: 'date-time' })
@@ -245,8 +246,9 @@ export const pageQuery = {
   after: z.string().max(300).optional(),
   order: z.enum(['newest', 'oldest']).optional(),
 }
+const name = z.string().regex(DEFINITION_NAME, 'expected the name of a definition')
 /** A run of another definition is then as one that is not there. */
-export const ofWorkflow = { workflow: z.string().max(128).optional() }
+export const ofWorkflow = { workflow: name.optional() }
 
 const several = (schema: z.ZodType<string>) =>
   z.union([schema, z.array(schema).max(20)]).transform((given) => [given].flat())
@@ -263,7 +265,7 @@ const REASONS = 'signal event timer retry child slot paused diverged missing-cod
 
 /** Which runs. */
 export const filterQuery = {
-  workflow: z.string().max(128).optional(),
+  workflow: name.optional(),
   status: several(z.enum([...STATUSES, 'canceled'])).optional(),
   reason: z.enum(REASONS.split(' ') as [string, ...string[]]).optional(),
   tag: several(
