@@ -33,9 +33,9 @@ const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const SPACE = /[ \t\n\r]*/y
 const LITERALS = ['true', 'false', 'null']
 
-/** A whole number that comes out as another one would be a silent change. */
+/** A whole number that comes out as another one would be a silent change. JavaScript itself writes 2 ** 60 as …847000. */
 const isKept = (digits: string, value: number): boolean =>
-  Number.isSafeInteger(value) || BigInt(value) === BigInt(digits)
+  Number.isSafeInteger(value) || String(value) === digits || BigInt(value) === BigInt(digits)
 
 class Scan {
   private readonly text: string

@@ -4,7 +4,8 @@
 import { z } from '@hono/zod-openapi'
 import { DEFINITION_NAME } from '../model/ids.js'
 
-const value = z.unknown()
+/** Left out where it is undefined. */
+const value = z.unknown().optional()
 const moment = z.string().openapi({ format: 'date-time' })
 const orNull = <S extends z.ZodType>(schema: S) => schema.nullable()
 

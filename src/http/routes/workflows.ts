@@ -157,7 +157,7 @@ const stateless = route({
   answer: z.object({
     id: z.string(),
     status: z.enum(STATUSES),
-    output: z.unknown(),
+    output: z.unknown().optional(),
     error: storedError.optional(),
     documents: z.array(shownDocument),
   }),
