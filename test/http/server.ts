@@ -1,8 +1,11 @@
 // An engine with a few definitions, the API on it, and a way to ask it.
 
 import { afterAll, beforeAll, expect } from 'vitest'
+import { composeEngine } from '../../src/create-engine.js'
+import { readEngineOptions } from '../../src/engine/options.js'
 import { createHandler, type HandlerOptions } from '../../src/http/index.js'
-import { createEngine, type Engine, graph, machine, typed, workflow } from '../../src/index.js'
+import { type Engine, graph, machine, typed, workflow } from '../../src/index.js'
+import { openMemory } from '../../src/open-store.js'
 
 export const order = workflow(
   'order',
@@ -96,7 +99,10 @@ export function asking(handler: (request: Request) => Promise<Response>): Ask {
   }
 }
 
-/** One engine on the embedded database for a file; nothing that a test does may change Object.prototype. */
+/**
+ * One engine for a file, on the store in memory: what is asked here is the API, not the database (client.test.ts asks those).
+ * Nothing that a test does may change Object.prototype.
+ */
 export function serverOf(options: HandlerOptions = { open: true }) {
   const prototype = JSON.stringify(Object.getOwnPropertyNames(Object.prototype))
   const state = { logged: [] as unknown[] } as {
@@ -111,7 +117,9 @@ export function serverOf(options: HandlerOptions = { open: true }) {
     error: (...said: unknown[]) => void state.logged.push(said),
   }
   beforeAll(async () => {
-    state.engine = await createEngine({ database: 'memory:', workflows: DEFINITIONS, log })
+    const settings = readEngineOptions({ workflows: DEFINITIONS, log }, {})
+    const engine = await composeEngine(settings, { opened: await openMemory() })
+    state.engine = engine as unknown as typeof state.engine
     state.ask = asking(createHandler(state.engine, { rateLimit: false, log, ...options }))
   })
   afterAll(async () => {
