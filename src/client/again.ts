@@ -17,12 +17,16 @@ const PASSING = [
 
 /** Says how long to pause before the next attempt; throws what will not pass. */
 export class Patience {
+  private readonly connection: { readonly isReached: boolean }
   private failedAt: number | null = null
   private pauseMs = PAUSE_MS
-  private isReached = false
+
+  /** An address that has never answered is rather wrong than restarting. */
+  constructor(connection: { readonly isReached: boolean }) {
+    this.connection = connection
+  }
 
   reached(): void {
-    this.isReached = true
     this.failedAt = null
     this.pauseMs = PAUSE_MS
   }
@@ -30,7 +34,7 @@ export class Patience {
   async failed(error: unknown, signal: AbortSignal | undefined): Promise<void> {
     const now = performance.now()
     this.failedAt ??= now
-    const isPassing = PerdureError.is(error, ...PASSING) && this.isReached
+    const isPassing = PerdureError.is(error, ...PASSING) && this.connection.isReached
     if (!isPassing || now - this.failedAt > PATIENCE_MS) throw error
     await pause(this.pauseMs, signal)
     this.pauseMs = Math.min(this.pauseMs * 2, PAUSE_MAX_MS)

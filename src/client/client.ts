@@ -158,9 +158,9 @@ function mailCalls(connection: Connection, spaceOf: SpaceOf) {
     signal: async (id: string, name: string, payload?: unknown, options?: Given) => {
       await post(path`/runs/${id}/signals`, { name, payload }, sendable(options, 'signal'))
     },
-    trigger: (id: string, name: string, payload?: unknown, options: Given = {}) =>
+    trigger: async (id: string, name: string, payload?: unknown, options: Given = {}) =>
       post(path`/runs/${id}/triggers`, { name, payload }, options),
-    send: (target: unknown, id: string, event: unknown, options: Given = {}) =>
+    send: async (target: unknown, id: string, event: unknown, options: Given = {}) =>
       post(path`/workflows/${nameOf(target, 'send')}/runs/${id}/send`, { event }, options),
     emit: async (name: string, payload?: unknown, options?: Given) => {
       await post('/events', { name, payload }, sendable(options, 'emit'))
@@ -184,9 +184,13 @@ function mailCalls(connection: Connection, spaceOf: SpaceOf) {
 function readCalls(connection: Connection, spaceOf: SpaceOf) {
   const ask = (address: string, query: Given = {}) =>
     connection.ask({ path: address, query, workspace: spaceOf({}) })
-  const pages = <E>(address: string, { after, ...query }: Given, workspace: string | undefined) =>
+  const pages = <E>(
+    address: () => string,
+    { after, ...query }: Given,
+    workspace: string | undefined,
+  ) =>
     paged(after as string | undefined, async (from) => {
-      const asked = { path: address, query: { ...query, after: from }, workspace }
+      const asked = { path: address(), query: { ...query, after: from }, workspace }
       return (await connection.ask(asked)) as Page<E>
     })
   return {
@@ -211,18 +215,18 @@ function readCalls(connection: Connection, spaceOf: SpaceOf) {
         createdAfter: momentOf(createdAfter),
         createdBefore: momentOf(createdBefore),
       }
-      return pages<RunInfo>('/runs', query, spaceOf({ workspace }))
+      return pages<RunInfo>(() => '/runs', query, spaceOf({ workspace }))
     },
     history: (id: string, page: Given = {}) =>
-      pages<JournalEntry>(path`/runs/${id}/history`, page, spaceOf({})),
+      pages<JournalEntry>(() => path`/runs/${id}/history`, page, spaceOf({})),
     checkpoints: (id: string, page: Given = {}) =>
-      pages(path`/runs/${id}/checkpoints`, page, spaceOf({})),
+      pages(() => path`/runs/${id}/checkpoints`, page, spaceOf({})),
     documents: async (id: string, type?: unknown) => {
       const query = { type: documentNameOf(type) }
       return ((await ask(path`/runs/${id}/documents`, query)) as { items: unknown[] }).items
     },
     nodes: async (id: string) =>
       ((await ask(path`/runs/${id}/nodes`)) as { items: unknown[] }).items,
-    explain: (id: string) => ask(path`/runs/${id}/explain`),
+    explain: async (id: string) => ask(path`/runs/${id}/explain`),
   }
 }

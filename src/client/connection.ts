@@ -32,6 +32,8 @@ export interface Asked {
 export class Connection {
   readonly url: string
   readonly workspace: string | undefined
+  /** It has answered before. */
+  isReached = false
   private readonly token: string | undefined
   private readonly fetch: typeof fetch
 
@@ -75,6 +77,7 @@ export class Connection {
     }
     const address = `${this.url}${API}${path}${queryOf(query)}`
     const response = await this.reached(() => this.fetch(address, init), signal)
+    this.isReached = true
     if (response.ok) return response
     throw await this.refused(response)
   }

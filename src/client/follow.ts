@@ -20,7 +20,7 @@ export async function* follow(
   connection: Connection,
   { id, workflow, workspace, after, signal }: Followed,
 ): AsyncGenerator<JournalEntry> {
-  const patience = new Patience()
+  const patience = new Patience(connection)
   let last = after
   for (;;) {
     try {

@@ -21,7 +21,7 @@ type Given = Readonly<Record<string, unknown>>
 
 export function makeHandle(connection: Connection, meant: Meant): RunHandle {
   const { id, workflow, workspace } = meant
-  const ask = (action: string, body?: unknown) =>
+  const ask = async (action: string, body?: unknown) =>
     connection.ask({
       method: 'POST',
       path: `${path`/runs/${id}`}/${action}`,
@@ -42,7 +42,7 @@ export function makeHandle(connection: Connection, meant: Meant): RunHandle {
     signal: async (name: string, payload?: unknown, options?: Given) => {
       await ask('signals', { name, payload, ...sendable(options, 'signal') })
     },
-    trigger: (name: string, payload?: unknown, options?: Given) =>
+    trigger: async (name: string, payload?: unknown, options?: Given) =>
       ask('triggers', { name, payload, ...sendable(options, 'trigger') }),
     cancel: async (reason?: string) => void (await ask('cancel', { reason })),
     retry: async () => void (await ask('retry', {})),
@@ -81,7 +81,7 @@ async function resultOf(
   const { timeout, signal } = options as { timeout?: Duration; signal?: AbortSignal }
   const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout)
   const until = performance.now() + timeoutMs
-  const patience = new Patience()
+  const patience = new Patience(connection)
   for (;;) {
     signal?.throwIfAborted()
     const leftMs = Math.max(0, until - performance.now())
@@ -97,6 +97,7 @@ async function resultOf(
       }
       if (end.isOver) return end.output
     } catch (error) {
+      signal?.throwIfAborted()
       await patience.failed(error, signal)
     }
     if (performance.now() >= until) {

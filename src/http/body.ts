@@ -6,8 +6,8 @@ import { parseRich, RICH_TYPE } from './values.js'
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024
 const LIMITS: JsonLimits = { depthMax: 64, nodesMax: 100_000 }
-/** The envelope of a rich body is flat, and its values are counted once more than in JSON. */
-const RICH_LIMITS: JsonLimits = { depthMax: 64, nodesMax: 400_000 }
+/** A value may have 64 levels within the body, and is counted once more where devalue writes it. */
+const RICH_LIMITS: JsonLimits = { depthMax: 72, nodesMax: 400_000 }
 
 /** undefined: there is none. */
 export async function readBody(request: Request): Promise<unknown> {

@@ -73,7 +73,7 @@ class Api {
       const response = await this.passed(request, node, requestId, origin)
       return finished(response, requestId, origin)
     } catch (error) {
-      return finished(this.refusal(error, requestId), requestId, origin)
+      return finished(this.refusal(error, requestId, request), requestId, origin)
     }
   }
 
@@ -139,7 +139,7 @@ class Api {
     app.notFound((c) => {
       throw this.unmatched(c.req.method, c.req.path)
     })
-    app.onError((error, c) => this.refusal(error, c.env.passing.requestId))
+    app.onError((error, c) => this.refusal(error, c.env.passing.requestId, c.req.raw))
   }
 
   private unmatched(method: string, path: string): PerdureError {
@@ -188,7 +188,9 @@ class Api {
     return checked(one.body, body === undefined && one.isBodyOptional ? {} : body, 'body')
   }
 
-  private refusal(error: unknown, requestId: string): Response {
+  private refusal(error: unknown, requestId: string, request: Request): Response {
+    // Who asked has gone: nobody reads this, and nothing is wrong.
+    if (request.signal?.aborted) return new Response(null, { status: GONE })
     const problem = problemOf(error, requestId, this.settings.log)
     const headers: Record<string, string> = { 'content-type': PROBLEM_TYPE }
     if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
@@ -204,6 +206,8 @@ class Api {
   }
 }
 
+/** As proxies write it down. */
+const GONE = 499
 const NOTHING = z.strictObject({})
 const NOBODY: Caller = { name: 'nobody', role: 'viewer', workspaces: [] }
 const OPENAPI = { method: 'GET', path: '/openapi.json', isAtRoot: true } as const
