@@ -1,6 +1,6 @@
 // serve: the handler on a server of its own. On the loopback it is open unless it has tokens; elsewhere it takes tokens to start.
 
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, getRequestListener } from '@hono/node-server'
 import type { Engine } from '../index.js'
@@ -58,7 +58,9 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
 }
 
 /** For servers that have requests and responses of Node: Express, Fastify, Nest. Before anything that reads bodies. */
-export function nodeListener(handler: Handler): ReturnType<typeof getRequestListener> {
+export function nodeListener(
+  handler: Handler,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return getRequestListener((request, node) => handler(request, node))
 }
 

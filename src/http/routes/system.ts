@@ -26,7 +26,11 @@ const emit = route({
   handle: async (call) => {
     const { client, body, key } = call
     checkWorkspace(call, body.workspace)
-    await client.emit(body.name, body.payload as never, given({ id: sameKey(key, body.id) }))
+    await client.emit(
+      body.name as never,
+      body.payload as never,
+      given({ id: sameKey(key, body.id) }),
+    )
   },
 })
 
