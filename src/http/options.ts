@@ -62,6 +62,14 @@ export function readOptions(options: unknown, where: string, more: readonly stri
   if (open !== undefined && typeof open !== 'boolean') {
     throw optionInvalid('open', where, open, 'true or false')
   }
+  if (open === true && (authenticate !== undefined || given.tokens !== undefined)) {
+    throw optionInvalid(
+      'open',
+      where,
+      open,
+      'left out where "tokens" or "authenticate" say who asks',
+    )
+  }
   if (typeof basePath !== 'string' || !/^(\/[\w.-]+)*$/.test(basePath)) {
     throw optionInvalid('basePath', where, basePath, "the beginning of a path: '/perdure'")
   }

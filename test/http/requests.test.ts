@@ -502,6 +502,10 @@ describe('the server itself', () => {
     [{ tokens: [{ hash: 'zz', role: 'admin' }] }],
     [{ tokns: [] }],
     [{ basePath: 'x' }],
+    [{ open: true, tokens: [{ token: TOKEN, role: 'viewer' }] }],
+    [{ open: true, authenticate: () => null }],
+    [{ authenticate: 'ada' }],
+    [{ hosts: 'x' }],
     [{ rateLimit: { burst: 0, perSecond: 1 } }],
   ])('options that make no sense are refused, and no token is quoted: %j', (options) => {
     try {

@@ -1,5 +1,7 @@
 // What each route gives: as the OpenAPI document says it.
 
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createHandler, nodeListener } from '../../src/http/index.js'
 import { fullPath } from '../../src/http/route.js'
@@ -289,6 +291,17 @@ describe('the rest', () => {
       200,
     )
     expect((await mounted('GET', '/api/v1/stats')).json.code).toBe('ROUTE_UNKNOWN')
-    expect(nodeListener(createHandler(server.engine))).toBeTypeOf('function')
+  })
+
+  test('it can be mounted into a server of Node', async () => {
+    const handler = createHandler(server.engine, { open: true })
+    const node = createServer(nodeListener(handler))
+    await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+    const { port } = node.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/api/v1/events`
+    const headers = { 'content-type': 'application/json', connection: 'close' }
+    const response = await fetch(url, { method: 'POST', headers, body: '{"name":"x"}' })
+    expect([response.status, await response.text()]).toEqual([200, '{"ok":true}'])
+    await new Promise((resolve) => node.close(resolve))
   })
 })
