@@ -9,7 +9,7 @@ import type { Engine } from './types.js'
 export function systemCalls(
   core: Core,
 ): Pick<Engine, 'definitions' | 'workers' | 'stats' | 'limits'> {
-  const { read } = core.kernel
+  const { kernel } = core
   return {
     definitions: () => {
       beforeRead(core)
@@ -17,22 +17,26 @@ export function systemCalls(
     },
     workers: async () => {
       beforeRead(core)
-      return (await read.workers()).map(({ definitions, startedAt, leaseUntil, ...worker }) => ({
-        ...worker,
-        startedAt: new Date(startedAt),
-        leaseUntil: new Date(leaseUntil),
-        workflows: definitions.map(codeOf),
-      }))
+      return (await kernel.read.workers()).map(
+        ({ definitions, startedAt, leaseUntil, ...worker }) => ({
+          ...worker,
+          startedAt: new Date(startedAt),
+          leaseUntil: new Date(leaseUntil),
+          workflows: definitions.map(codeOf),
+        }),
+      )
     },
     stats: async (options?: unknown) => {
       beforeRead(core)
       const { workspace } = optionsObject(options, 'engine.stats', ['workspace'])
-      const counts = await read.counts(workspace === undefined ? null : workspaceOf(workspace))
+      const counts = await kernel.read.counts(
+        workspace === undefined ? null : workspaceOf(workspace),
+      )
       return counts.map(({ definition: workflow, status, runs }) => ({ workflow, status, runs }))
     },
     limits: async () => {
       beforeRead(core)
-      return limits(read)
+      return limits(kernel.read)
     },
   }
 }
