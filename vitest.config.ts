@@ -14,6 +14,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   simulation: minutes(3),
   conformance: minutes(2),
   testing: minutes(2),
+  http: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
   crash: minutes(10),

@@ -3,12 +3,12 @@
 import type { AnyClass, Definition } from './authoring/types.js'
 import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
-import { beforeRead, type Core } from './engine/core.js'
+import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
-import { limits } from './engine/limits.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import type { StoredGraphs } from './engine/stored-graphs.js'
+import { systemCalls } from './engine/system.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
@@ -102,12 +102,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   }
   const client = makeClient(core, null)
   const transaction = (work: unknown) => transact(core, work)
-  const listLimits = async () => {
-    beforeRead(core)
-    return limits(kernel.read)
-  }
-  const more = { transaction, webhooks: webhookCalls(core), limits: listLimits, close }
-  return Object.assign(client, more, { [Symbol.asyncDispose]: close }) as unknown as Engine
+  const own = { transaction, webhooks: webhookCalls(core), ...systemCalls(core), close }
+  return Object.assign(client, own, { [Symbol.asyncDispose]: close }) as unknown as Engine
 }
 
 /** What has been opened is closed again. */

@@ -78,6 +78,7 @@ export type {
   Page,
   Paged,
   PageOptions,
+  RunCount,
   RunHandle,
   RunInfo,
   ScheduleInfo,
@@ -94,6 +95,7 @@ export type {
   Webhooks,
   WebhookTargetInfo,
   WebhookTargetOptions,
+  WorkerInfo,
 } from './engine/types.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'

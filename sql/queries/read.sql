@@ -137,3 +137,15 @@ select d.seq, d.no, d.until_seq, d.hidden, d.id, d.type, d.key, array_to_json(d.
 -- name: liveDefinitions
 -- What workers with a lease can execute.
 select w.definitions from @schema@.workers w where w.lease_until > (select @schema@.clock_v1());
+
+-- name: workers
+-- All that are known, oldest first, with how many runs each holds.
+select w.id::text as id, w.build, @schema@.ms_v1(w.started_at) as started_at, @schema@.ms_v1(w.lease_until) as lease_until,
+    w.lease_until > (select @schema@.clock_v1()) as is_alive, w.definitions,
+    (select count(*)::int from @schema@.runs r where r.owner = w.id) as runs
+  from @schema@.workers w order by w.started_at, w.id;
+
+-- name: counts
+-- Runs by definition and status. $1 workspace, null: all. For people: it counts them all.
+select r.def, r.status, count(*)::int as runs from @schema@.runs r
+  where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status;

@@ -37,6 +37,7 @@ import type {
   TriggerOptions,
 } from './run-types.js'
 import type { HasSchedules } from './schedule-types.js'
+import type { RunCount, WorkerInfo } from './system-types.js'
 import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
@@ -44,6 +45,7 @@ export type * from './graph-types.js'
 export type { LimitInfo } from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
+export type * from './system-types.js'
 export type * from './webhook-types.js'
 
 type Fact<P = Nothing> = Readonly<
@@ -169,6 +171,12 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** A transaction on the engine's database; the only way with the embedded one. Wakes workers after COMMIT. */
   transaction<O>(fn: (tx: PgClient) => Promise<O>): Promise<O>
   readonly webhooks: Webhooks
+  /** What this engine has the code of, by name. */
+  definitions(): readonly Description[]
+  /** The processes that are there, oldest first. */
+  workers(): Promise<readonly WorkerInfo[]>
+  /** How many runs there are, by definition and status; in all workspaces, or in one. Counts them all: not for every second. */
+  stats(options?: Opt<{ workspace: string }>): Promise<readonly RunCount[]>
   /** All limits: what is allowed, how many have a slot, how many ask for one. */
   limits(): Promise<readonly LimitInfo[]>
   /** Drains, gives its runs back at once. */

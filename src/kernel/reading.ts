@@ -12,6 +12,8 @@ export function readingFor(read: RunReader): RunReader {
     documents: (...args) => named(read.documents(...args)),
     openChildren: (...args) => named(read.openChildren(...args)),
     liveDefinitions: (...args) => named(read.liveDefinitions(...args)),
+    workers: (...args) => named(read.workers(...args)),
+    counts: (...args) => named(read.counts(...args)),
     limitRules: (...args) => named(read.limitRules(...args)),
     limitUse: (...args) => named(read.limitUse(...args)),
     holders: (...args) => named(read.holders(...args)),

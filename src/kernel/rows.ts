@@ -133,4 +133,28 @@ export interface RunReader extends LimitReader {
   openChildren(uid: Uid): Promise<readonly RunView[]>
   /** Definitions that live workers have, as `name@version`. */
   liveDefinitions(): Promise<readonly string[]>
+  /** Every worker that is known, oldest first: also those whose lease is over and that nobody has reaped yet. */
+  workers(): Promise<readonly WorkerView[]>
+  /** How many runs there are. null: in all workspaces. For people: it counts them all. */
+  counts(workspace: string | null): Promise<readonly StatusCount[]>
+}
+
+/** A worker as people see it. */
+export interface WorkerView {
+  readonly id: WorkerId
+  readonly build: string
+  readonly startedAt: Instant
+  readonly leaseUntil: Instant
+  /** By the database's clock. */
+  readonly isAlive: boolean
+  /** name@version */
+  readonly definitions: readonly string[]
+  /** That it holds now. */
+  readonly runs: number
+}
+
+export interface StatusCount {
+  readonly definition: string
+  readonly status: Status
+  readonly runs: number
 }

@@ -7,7 +7,8 @@ import { fillError, isErrorShape } from './error-shape.js'
 const REDUCERS = {
   Error: (value: unknown) => value instanceof HeldError && value.shape,
   Pairs: (value: unknown) => value instanceof HeldPairs && value.pairs,
-  Buffer: (value: unknown) => Buffer.isBuffer(value) && new Uint8Array(value),
+  Buffer: (value: unknown) =>
+    typeof Buffer !== 'undefined' && Buffer.isBuffer(value) && new Uint8Array(value),
 }
 
 export function wrap(copy: unknown): string {
@@ -41,6 +42,8 @@ export function unwrap(text: string): unknown {
     Pairs: (pairs: unknown) => madeOnce(objects, pairs, () => ({})),
     Buffer: (bytes: unknown) => {
       if (!(bytes instanceof Uint8Array)) throw refusal()
+      // In a browser, which has no Buffer, the bytes are what is left of it.
+      if (typeof Buffer === 'undefined') return bytes
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     },
   })

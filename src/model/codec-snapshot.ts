@@ -5,7 +5,6 @@
 
 import { type ErrorShape, isError, readError } from './error-shape.js'
 import { shown, valueTooLarge, valueUnstorable } from './errors.js'
-import { VALUE_DEPTH_MAX } from './limits.js'
 
 type Kind = 'object' | 'array' | 'map' | 'set' | 'error' | 'date' | 'regexp' | 'url' | 'bytes'
 
@@ -33,9 +32,13 @@ const KINDS = new Map<object, Kind>([
   [RegExp.prototype, 'regexp'],
   [URL.prototype, 'url'],
   [ArrayBuffer.prototype, 'bytes'],
-  [Buffer.prototype, 'bytes'],
+  // Browsers have none.
+  ...(typeof Buffer === 'undefined' ? [] : [[Buffer.prototype, 'bytes'] as [object, Kind]]),
   ...TYPED_ARRAYS.map((type): [object, Kind] => [type.prototype, 'bytes']),
 ])
+
+const isBuffer = (value: unknown): value is Buffer =>
+  typeof Buffer !== 'undefined' && Buffer.isBuffer(value)
 
 /** Only the exact kinds: an instance of a subclass would come back as something else. */
 function kindOf(value: object): Kind | null {
@@ -64,11 +67,12 @@ function kindInOtherRealm(value: object, prototype: object): Kind | null {
   return null
 }
 
-interface SnapshotOrder {
+export interface SnapshotOrder {
   readonly where: string
   readonly bytesMax: number
   /** Binary data beyond this is not even copied. */
   readonly bytesStop: number
+  readonly depthMax: number
 }
 
 /** Stand-ins in the copy for what devalue does not know; `wrap` names them, `unwrap` fills them. */
@@ -105,7 +109,7 @@ class Snapshot {
       case 'map':
       case 'set':
       case 'error':
-        if (depth > VALUE_DEPTH_MAX) throw this.#tooDeep()
+        if (depth > this.#order.depthMax) throw this.#tooDeep()
         return this.#container(kind, value, depth + 1)
       case 'date':
       case 'regexp':
@@ -246,7 +250,7 @@ class Snapshot {
       throw valueTooLarge({ where, bytes: this.#bytes, bytesMax, exact: false })
     }
     return this.#reading(() => {
-      if (Buffer.isBuffer(value)) return Buffer.from(value)
+      if (isBuffer(value)) return Buffer.from(value)
       if (ArrayBuffer.isView(value)) return value.slice()
       return ArrayBuffer.prototype.slice.call(value, 0)
     })
@@ -306,7 +310,7 @@ class Snapshot {
 
   #tooDeep(): Error {
     return this.#unstorable(
-      `nested more than ${VALUE_DEPTH_MAX} deep`,
+      `nested more than ${this.#order.depthMax} deep`,
       'make it flatter, or keep it elsewhere and store a reference to it',
     )
   }

@@ -13,7 +13,7 @@
 //   C5. Every property is read once for what is written, so a getter cannot slip in what was not checked.
 
 import { unwrap, wrap } from './codec-rich.js'
-import { snapshot } from './codec-snapshot.js'
+import { type SnapshotOrder, snapshot } from './codec-snapshot.js'
 import { PerdureError, textForeign, valueTooLarge } from './errors.js'
 import { VALUE_BYTES_MAX, VALUE_DEPTH_MAX } from './limits.js'
 import type { Stored } from './run.js'
@@ -21,8 +21,14 @@ import type { Stored } from './run.js'
 const RICH = '~'
 
 /** The text of a value. `where` names it in errors: 'the result of step "charge"'. */
-export function encode(value: unknown, where: string, bytesMax: number = VALUE_BYTES_MAX): Stored {
-  const text = plainText(value, where, bytesMax) ?? richText(value, where, bytesMax)
+export function encode(
+  value: unknown,
+  where: string,
+  bytesMax: number = VALUE_BYTES_MAX,
+  depthMax: number = VALUE_DEPTH_MAX,
+): Stored {
+  const order = { where, bytesMax, bytesStop: stopAt(bytesMax), depthMax }
+  const text = plainText(value, order) ?? richText(value, order)
   // A UTF-16 unit is at most three bytes: short texts need no count.
   if (text.length * 3 > bytesMax) {
     const bytes = storedBytes(text)
@@ -43,7 +49,10 @@ export function decode(stored: Stored): unknown {
 
 /** UTF-8 bytes of a stored text. */
 export function storedBytes(text: Stored): number {
-  return Buffer.byteLength(text)
+  // Browsers, where perdure/client uses this, have no Buffer.
+  return typeof Buffer === 'undefined'
+    ? new TextEncoder().encode(text).length
+    : Buffer.byteLength(text)
 }
 
 /** Past this writing stops. Below it the true size is told, above it how far it was counted. */
@@ -52,10 +61,11 @@ function stopAt(bytesMax: number): number {
 }
 
 /** JSON, or null if JSON would not keep the value (or something in it throws when it is read). */
-function plainText(value: unknown, where: string, bytesMax: number): string | null {
-  const count: Count = { written: 0, stop: stopAt(bytesMax), where, bytesMax }
+function plainText(value: unknown, order: SnapshotOrder): string | null {
+  const { where, bytesMax, bytesStop: stop, depthMax } = order
+  const count: Count = { written: 0, stop, where, bytesMax }
   try {
-    return write(value, VALUE_DEPTH_MAX, count)
+    return write(value, depthMax, count)
   } catch (error) {
     // Whatever else was thrown here is thrown again by the slow path, which knows the way to it.
     if (PerdureError.is(error, 'VALUE_TOO_LARGE')) throw error
@@ -63,16 +73,17 @@ function plainText(value: unknown, where: string, bytesMax: number): string | nu
   }
 }
 
-function richText(value: unknown, where: string, bytesMax: number): string {
-  const copy = snapshot(value, { where, bytesMax, bytesStop: stopAt(bytesMax) })
+function richText(value: unknown, order: SnapshotOrder): string {
+  const copy = snapshot(value, order)
   // Objects of another realm and the like turn out to be plain once copied (C2).
-  const plain = plainText(copy, where, bytesMax)
+  const plain = plainText(copy, order)
   if (plain !== null) return plain
   try {
     return RICH + wrap(copy)
   } catch {
     // The copy holds only what devalue takes; what is left is a text longer than JavaScript allows.
-    throw valueTooLarge({ where, bytes: stopAt(bytesMax), bytesMax, exact: false })
+    const { where, bytesMax, bytesStop: bytes } = order
+    throw valueTooLarge({ where, bytes, bytesMax, exact: false })
   }
 }
 

@@ -68,6 +68,17 @@ export const CODES = {
   DATABASE_LOCKED: { retryable: false },
   EMBEDDED_IN_PRODUCTION: { retryable: false },
   ENGINE_CLOSED: { retryable: false },
+  REQUEST_INVALID: { retryable: false },
+  REQUEST_TOO_LARGE: { retryable: false },
+  CONTENT_TYPE_INVALID: { retryable: false },
+  ROUTE_UNKNOWN: { retryable: false },
+  METHOD_NOT_ALLOWED: { retryable: false },
+  HOST_UNKNOWN: { retryable: false },
+  UNAUTHENTICATED: { retryable: false },
+  FORBIDDEN: { retryable: false },
+  RATE_LIMITED: { retryable: true },
+  INTERNAL: { retryable: false },
+  SERVER_UNREACHABLE: { retryable: true },
   NOT_SETTLED: { retryable: false },
   STEP_NOT_REACHED: { retryable: false },
   OUTCOME_CHANGED: { retryable: false },
@@ -111,6 +122,9 @@ interface Details {
   WEBHOOK_SIGNATURE_INVALID: { readonly problem: 'missing' | 'stale' | 'wrong' }
   WEBHOOK_INVALID: { readonly problem: 'type' | 'json' | 'dedupe' }
   WEBHOOK_FAILED: { readonly status: number | null }
+  REQUEST_INVALID: {
+    readonly problems: readonly { readonly path: string; readonly message: string }[]
+  }
 }
 export type DetailsOf<C extends ErrorCode> = C extends keyof Details
   ? Details[C]

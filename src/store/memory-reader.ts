@@ -1,6 +1,13 @@
 // Reading the store in memory.
 
-import type { RunFilter, RunReader, RunView, Worker } from '../kernel/store.js'
+import type {
+  RunFilter,
+  RunReader,
+  RunView,
+  StatusCount,
+  Worker,
+  WorkerView,
+} from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { DocumentRow } from '../model/program.js'
 import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
@@ -12,7 +19,10 @@ import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 /** What the reader needs of the store. */
 export interface Readable {
   readonly runs: ReadonlyMap<Uid, MemoryRun>
-  readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker; readonly leaseUntil: Instant }>
+  readonly workers: ReadonlyMap<
+    WorkerId,
+    { readonly worker: Worker; readonly leaseUntil: Instant; readonly startedAt: Instant }
+  >
   now(): Instant
   find(workspace: string, id: RunId): MemoryRun | undefined
   readonly slots: MemorySlots
@@ -76,6 +86,33 @@ export class MemoryReader implements RunReader {
       .sort(byUid)
       .slice(0, atMost)
       .map(({ run }) => run.id)
+  }
+
+  async workers(): Promise<readonly WorkerView[]> {
+    const now = this.store.now()
+    const rows = [...this.store.runs.values()]
+    return [...this.store.workers.values()]
+      .map(({ worker: { id, build, definitions }, startedAt, leaseUntil }) => ({
+        id,
+        build,
+        startedAt,
+        leaseUntil,
+        isAlive: leaseUntil > now,
+        definitions: definitions.map(({ name, version }) => `${name}@${version}`),
+        runs: rows.filter(({ owner }) => owner === id).length,
+      }))
+      .sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1))
+  }
+
+  async counts(workspace: string | null): Promise<readonly StatusCount[]> {
+    const counts = new Map<string, StatusCount>()
+    for (const { run, status } of this.store.runs.values()) {
+      if (workspace !== null && run.workspace !== workspace) continue
+      const { definition } = run
+      const key = `${definition} ${status}`
+      counts.set(key, { definition, status, runs: (counts.get(key)?.runs ?? 0) + 1 })
+    }
+    return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
   }
 
   async openChildren(uid: Uid): Promise<readonly RunView[]> {

@@ -57,7 +57,10 @@ interface Batch {
 
 export class MemoryTables {
   readonly runs = new Map<Uid, MemoryRun>()
-  readonly workers = new Map<WorkerId, { beat: number; leaseUntil: Instant; worker: Worker }>()
+  readonly workers = new Map<
+    WorkerId,
+    { beat: number; leaseUntil: Instant; readonly startedAt: Instant; worker: Worker }
+  >()
   readonly now: () => Instant
   protected feed: { readonly id: number; worker: WorkerId; readonly spans: readonly Span[] }[] = []
   protected readonly defects: ReadonlySet<MemoryDefect>

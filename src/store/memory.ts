@@ -126,8 +126,8 @@ export class MemoryStore extends MemoryWebhooks implements Store {
 
   async join(by: Worker) {
     const now = this.now()
-    const { beat } = this.workers.get(by.id) ?? { beat: 0 }
-    this.workers.set(by.id, { beat, leaseUntil: now + by.leaseMs, worker: by })
+    const { beat, startedAt } = this.workers.get(by.id) ?? { beat: 0, startedAt: now }
+    this.workers.set(by.id, { beat, startedAt, leaseUntil: now + by.leaseMs, worker: by })
     this.joined = by.id
     this.slots.declare(by)
     return { now }

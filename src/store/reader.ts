@@ -1,6 +1,6 @@
 // Reading runs. Never half a run: each answer is one statement.
 
-import type { RunFilter, RunReader, RunView } from '../kernel/store.js'
+import type { RunFilter, RunReader, RunView, WorkerView } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import type { Entry, EntryKind, Status, Stop, StoredReason } from '../model/run.js'
 import { documentOf } from './documents.js'
@@ -41,6 +41,16 @@ export function sqlReader(driver: Driver, sql: Sql): RunReader {
       const rows = await query(sql.liveDefinitions, [])
       return [...new Set(rows.flatMap((row) => definitionsOf(textOf(row, 'definitions'))))].sort()
     },
+    async workers() {
+      return (await query(sql.workers, [])).map(workerOf)
+    },
+    async counts(workspace) {
+      return (await query(sql.counts, [workspace])).map((row) => ({
+        definition: textOf(row, 'def'),
+        status: textOf(row, 'status') as Status,
+        runs: numberOf(row, 'runs'),
+      }))
+    },
   }
 }
 
@@ -53,6 +63,18 @@ export function definitionsText(
 
 function definitionsOf(text: string): string[] {
   return JSON.parse(text) as string[]
+}
+
+function workerOf(row: Row): WorkerView {
+  return {
+    id: textOf(row, 'id') as WorkerId,
+    build: textOf(row, 'build'),
+    startedAt: numberOf(row, 'started_at'),
+    leaseUntil: numberOf(row, 'lease_until'),
+    isAlive: row.is_alive === true,
+    definitions: definitionsOf(textOf(row, 'definitions')),
+    runs: numberOf(row, 'runs'),
+  }
 }
 
 function filterParams(filter: RunFilter): SqlValue[] {

@@ -2906,6 +2906,12 @@ export const QUERIES = {
   cross join lateral (select j.* from @schema@.journal j where j.uid = d.uid and j.seq = d.seq limit 1) j
   where d.uid = $1::uuid order by d.position_seq, d.position_no, d.seq, d.no`,
   liveDefinitions: `select w.definitions from @schema@.workers w where w.lease_until > (select @schema@.clock_v1())`,
+  workers: `select w.id::text as id, w.build, @schema@.ms_v1(w.started_at) as started_at, @schema@.ms_v1(w.lease_until) as lease_until,
+    w.lease_until > (select @schema@.clock_v1()) as is_alive, w.definitions,
+    (select count(*)::int from @schema@.runs r where r.owner = w.id) as runs
+  from @schema@.workers w order by w.started_at, w.id`,
+  counts: `select r.def, r.status, count(*)::int as runs from @schema@.runs r
+  where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status`,
   putSchedule: `insert into @schema@.schedules as s (workspace, id, def, spec, plan, overlap, input, of_def, next_slot, next_at, created_at, updated_at)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, @schema@.instant_v1($9::float8),
     @schema@.instant_v1($10::float8), @schema@.clock_v1(), @schema@.clock_v1())

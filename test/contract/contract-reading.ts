@@ -200,4 +200,38 @@ export function readingContract(on: Case): void {
     expect(await store.read.liveDefinitions()).toEqual(['order@1'])
     expect(await claimAll(store, long)).toEqual([])
   })
+
+  on('workers are all that have joined, with what they hold', async ({ store, advance }) => {
+    const definitions = [{ name: 'a', version: '1@x' }]
+    const [short, long] = [worker({ leaseMs: 1_000, definitions }), worker({ leaseMs: 60_000 })]
+    await store.join(short)
+    await advance(10)
+    await store.join(long)
+    await ownedRun(store, long)
+    const told = (await store.read.workers()).filter(({ id }) => id === short.id || id === long.id)
+    expect(told).toMatchObject([
+      { id: short.id, isAlive: true, definitions: ['a@1@x'], runs: 0 },
+      { id: long.id, isAlive: true, definitions: ['order@1'], runs: 1, build: long.build },
+    ])
+    const [first, second] = told
+    expect(second?.startedAt).toBeGreaterThan(first?.startedAt ?? Number.POSITIVE_INFINITY)
+    expect((first?.leaseUntil ?? 0) - (first?.startedAt ?? 0)).toBe(1_000)
+    await advance(2_000)
+    const later = await store.read.workers()
+    expect(later.filter(({ isAlive }) => isAlive).map(({ id }) => id)).toEqual([long.id])
+  })
+
+  on('counts are by definition and status, of one workspace or all', async ({ store }) => {
+    const by = worker()
+    await ownedRun(store, by)
+    await commit(store, by, start(), start({ workspace: 'acme' }), start({ definition: 'a' }))
+    expect(await store.read.counts(null)).toEqual([
+      { definition: 'a', status: 'pending', runs: 1 },
+      { definition: 'order', status: 'pending', runs: 2 },
+      { definition: 'order', status: 'running', runs: 1 },
+    ])
+    expect(await store.read.counts('acme')).toEqual([
+      { definition: 'order', status: 'pending', runs: 1 },
+    ])
+  })
 }

@@ -13,11 +13,13 @@ import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
+import { serverUnreachable } from '../../src/client/errors.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
 import { readSpec } from '../../src/engine/schedule-options.js'
 import * as webhooks from '../../src/engine/webhook-errors.js'
 import { keyOf } from '../../src/engine/webhook-signature.js'
+import * as http from '../../src/http/errors.js'
 import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
@@ -214,6 +216,25 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
   EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
   ENGINE_CLOSED: () => errors.engineClosed(),
+  REQUEST_INVALID: () =>
+    http.requestInvalid([
+      {
+        path: 'query.limit',
+        message: 'is not valid: expected a whole number from 1 to 500',
+      },
+    ]),
+  REQUEST_TOO_LARGE: () =>
+    http.requestTooLarge('its body has more than 4194304 bytes', '4194304 bytes'),
+  CONTENT_TYPE_INVALID: () => http.contentTypeInvalid('text/plain'),
+  ROUTE_UNKNOWN: () => http.routeUnknown('GET'),
+  METHOD_NOT_ALLOWED: () => http.methodNotAllowed('PATCH', ['GET', 'PUT', 'DELETE']),
+  HOST_UNKNOWN: () => http.hostUnknown(),
+  UNAUTHENTICATED: () => http.unauthenticated(),
+  FORBIDDEN: () => http.roleTooLow('operator', 'viewer'),
+  RATE_LIMITED: () => http.rateLimited(1_200),
+  INTERNAL: () => http.internal(),
+  SERVER_UNREACHABLE: () =>
+    serverUnreachable('http://127.0.0.1:4114', new TypeError('fetch failed')),
   NOT_SETTLED: () =>
     testing.stepUnsettled({ id: 'o-1', definition: 'order' }, 'call the bank', 2_000),
   STEP_NOT_REACHED: () => testing.stepNotReached('chrage', 'after', ['charge'], 'charge'),

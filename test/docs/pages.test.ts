@@ -28,6 +28,8 @@ const PAGES = [
   'databases',
   'flow-control',
   'operating',
+  'http-api',
+  'security',
 ]
 
 test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) => {

@@ -67,6 +67,8 @@ export class FaultyStore implements Store {
       documents: (uid) => this.call('documents', () => read.documents(uid)),
       openChildren: (uid) => this.call('openChildren', () => read.openChildren(uid)),
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
+      workers: () => this.call('workers', () => read.workers()),
+      counts: (workspace) => this.call('counts', () => read.counts(workspace)),
       limitRules: () => this.call('limitRules', () => read.limitRules()),
       limitUse: () => this.call('limitUse', () => read.limitUse()),
       holders: (where, most) => this.call('holders', () => read.holders(where, most)),

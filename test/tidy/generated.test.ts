@@ -13,6 +13,8 @@ test('sql.generated.ts is what the .sql files say', () => {
 test.each([
   ['src/index.ts', 'surface.txt'],
   ['src/testing/index.ts', 'surface-testing.txt'],
+  ['src/http/index.ts', 'surface-http.txt'],
+  ['src/client/index.ts', 'surface-client.txt'],
 ])('the public surface of %s is the one in %s', async (entry, snapshot) => {
   const index = join(ROOT, entry)
   expect(existsSync(index), `${entry} is missing → it has to re-export the public names`).toBe(true)

@@ -23,6 +23,8 @@ describe('layers', () => {
     ['src/create-engine.ts', 'pg'],
     ['src/http/server.ts', '@electric-sql/pglite/live'],
     ['src/http/server.ts', '../cli/main.js'],
+    ['src/client/client.ts', 'node:buffer'],
+    ['src/client/client.ts', '../http/values.js'],
     ['src/elsewhere/file.ts', '../model/run.js'],
   ])('%s may not import %s', (path, target) => {
     expect(rules.layers([source(path, `import type { X } from '${target}'`)])).toHaveLength(1)

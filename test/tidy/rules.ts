@@ -40,7 +40,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   redis: ['model', ...PORTS, '*', 'node:*'],
   bullmq: ['model', ...PORTS, '*', 'node:*'],
   http: [...SURFACE, '*', 'node:*'],
-  client: ['model', '*', 'node:*'],
+  // Only types of the surface: it runs in browsers.
+  client: ['index.ts', 'model', 'devalue'],
   cli: [...SURFACE, 'http', '*', 'node:*'],
   nestjs: [...SURFACE, 'http', '*', 'node:*'],
   otel: [...SURFACE, '*', 'node:*'],

@@ -1,0 +1,48 @@
+// client.graphs: those of the engine, over HTTP. `validate` asks the server, so it gives a promise.
+
+import type { Graphs, GraphVersion, Page, StoredGraph } from '../index.js'
+import { PerdureError } from '../model/errors.js'
+import { type Connection, path } from './connection.js'
+import { paged } from './paged.js'
+
+type Given = Readonly<Record<string, unknown>>
+
+export type RemoteGraphs = Omit<Graphs, 'validate'> & {
+  /** Everything that is wrong with it, at once. The types of its nodes are those that the server has. */
+  validate(json: unknown): Promise<ReturnType<Graphs['validate']>>
+}
+
+export function graphCalls(
+  connection: Connection,
+  spaceOf: (options: Given) => string | undefined,
+): RemoteGraphs {
+  const workspace = spaceOf({})
+  const ask = (
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    address: string,
+    more: { readonly query?: Given; readonly body?: unknown } = {},
+  ) => connection.ask({ method, path: address, workspace, ...more })
+  const pages = <T>(address: string, { after, ...page }: Given & { after?: string }) =>
+    paged(
+      after,
+      async (from) => (await ask('GET', address, { query: { ...page, after: from } })) as Page<T>,
+    )
+  const calls = {
+    validate: (graph: unknown) => ask('POST', '/graphs/validate', { body: { graph } }),
+    save: (graph: { readonly id?: unknown }, options: Given = {}) =>
+      ask('PUT', path`/graphs/${graph?.id}`, { body: { graph, ...options } }),
+    get: async (name: string, query: Given = {}) => {
+      try {
+        return await ask('GET', path`/graphs/${name}`, { query })
+      } catch (error) {
+        if (PerdureError.is(error, 'DEFINITION_UNKNOWN')) return null
+        throw error
+      }
+    },
+    list: (page: Given = {}) => pages<StoredGraph>('/graphs', page),
+    versions: (name: string, page: Given = {}) =>
+      pages<GraphVersion>(path`/graphs/${name}/versions`, page),
+    archive: async (name: string) => void (await ask('DELETE', path`/graphs/${name}`)),
+  }
+  return calls as unknown as RemoteGraphs
+}

@@ -1,0 +1,48 @@
+// What is known of all of it: definitions, workers, counts.
+
+import { beforeRead, type Core, workspaceOf } from './core.js'
+import { describe } from './describe.js'
+import { limits } from './limits.js'
+import { optionsObject } from './paged.js'
+import type { Engine } from './types.js'
+
+export function systemCalls(
+  core: Core,
+): Pick<Engine, 'definitions' | 'workers' | 'stats' | 'limits'> {
+  const { kernel } = core
+  return {
+    definitions: () => {
+      beforeRead(core)
+      return [...core.definitions.keys()].sort().map((name) => describe(core, null, name))
+    },
+    workers: async () => {
+      beforeRead(core)
+      return (await kernel.read.workers()).map(
+        ({ definitions, startedAt, leaseUntil, ...worker }) => ({
+          ...worker,
+          startedAt: new Date(startedAt),
+          leaseUntil: new Date(leaseUntil),
+          workflows: definitions.map(codeOf),
+        }),
+      )
+    },
+    stats: async (options?: unknown) => {
+      beforeRead(core)
+      const { workspace } = optionsObject(options, 'engine.stats', ['workspace'])
+      const counts = await kernel.read.counts(
+        workspace === undefined ? null : workspaceOf(workspace),
+      )
+      return counts.map(({ definition: workflow, status, runs }) => ({ workflow, status, runs }))
+    },
+    limits: async () => {
+      beforeRead(core)
+      return limits(kernel.read)
+    },
+  }
+}
+
+/** Names have no @, versions may. */
+function codeOf(text: string): { readonly name: string; readonly version: string } {
+  const at = text.indexOf('@')
+  return { name: text.slice(0, at), version: text.slice(at + 1) }
+}

@@ -1,0 +1,22 @@
+// The table of routes.
+
+import type { Route } from '../route.js'
+import { actionRoutes } from './actions.js'
+import { bulkRoutes } from './bulk.js'
+import { graphRoutes } from './graphs.js'
+import { runRoutes } from './runs.js'
+import { scheduleRoutes } from './schedules.js'
+import { systemRoutes } from './system.js'
+import { webhookRoutes } from './webhooks.js'
+import { workflowRoutes } from './workflows.js'
+
+export const ROUTES: readonly Route[] = [
+  ...workflowRoutes,
+  ...runRoutes,
+  ...actionRoutes,
+  ...bulkRoutes,
+  ...graphRoutes,
+  ...scheduleRoutes,
+  ...webhookRoutes,
+  ...systemRoutes,
+]

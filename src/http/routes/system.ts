@@ -1,0 +1,157 @@
+// Events, and the server itself: workers, limits, counts, health, metrics.
+
+import { z } from '@hono/zod-openapi'
+import { METRICS_TYPE, metricsText } from '../metrics.js'
+import { Answer, route } from '../route.js'
+import { moment, orNull } from '../schemas.js'
+import { checkWorkspace, given, isCode, isKnown, sameKey } from './shared.js'
+
+const tag = 'system'
+/** A database that does not answer within this is not there. */
+const READY_WITHIN_MS = 5_000
+
+const emit = route({
+  method: 'POST',
+  path: '/events',
+  role: 'operator',
+  tag: 'events',
+  summary: 'An event for every run of the workspace that waits for it, and for triggers.',
+  body: z.strictObject({
+    name: z.string(),
+    payload: z.unknown().optional(),
+    id: z.string().optional(),
+    workspace: z.string().optional(),
+  }),
+  handle: async (call) => {
+    const { client, body, key } = call
+    checkWorkspace(call, body.workspace)
+    await client.emit(
+      body.name as never,
+      body.payload as never,
+      given({ id: sameKey(key, body.id) }),
+    )
+  },
+})
+
+const workers = route({
+  method: 'GET',
+  path: '/workers',
+  role: 'viewer',
+  tag,
+  summary: 'The processes that are there, and which definitions each has.',
+  answer: z.object({
+    items: z.array(
+      z.object({
+        id: z.string(),
+        build: z.string(),
+        isAlive: z.boolean(),
+        startedAt: moment,
+        leaseUntil: moment,
+        runs: z.number(),
+        workflows: z.array(z.object({ name: z.string(), version: z.string() })),
+      }),
+    ),
+  }),
+  handle: async ({ engine, caller }) => {
+    const all = await engine.workers()
+    if (caller.workspaces === '*') return { items: all }
+    return { items: all.map((one) => ({ ...one, workflows: one.workflows.filter(isCode) })) }
+  },
+})
+
+const limits = route({
+  method: 'GET',
+  path: '/limits',
+  role: 'viewer',
+  tag,
+  summary: 'All limits: what is allowed, how many have a slot, how many wait for one.',
+  answer: z.object({
+    items: z.array(
+      z.object({
+        kind: z.enum(['definition', 'workspace', 'key']),
+        workflow: orNull(z.string()),
+        name: orNull(z.string()),
+        limit: orNull(z.number()),
+        rate: orNull(z.object({ runs: z.number(), perMs: z.number() })),
+        used: z.number(),
+        waiting: z.number(),
+      }),
+    ),
+  }),
+  handle: async ({ engine, client, caller, workspace }) => {
+    const all = await engine.limits()
+    if (caller.workspaces === '*') return { items: all }
+    // Keys, names of workspaces and of what is stored for them are those of customers.
+    const items: (typeof all)[number][] = []
+    for (const one of all) {
+      const isOfCode = one.kind === 'definition' && (await isKnown(engine, client, one.workflow))
+      if (isOfCode || (one.kind === 'workspace' && one.name === workspace)) items.push(one)
+    }
+    return { items }
+  },
+})
+
+const stats = route({
+  method: 'GET',
+  path: '/stats',
+  role: 'viewer',
+  tag,
+  summary: 'How many runs the workspace has, by definition and status.',
+  answer: z.object({
+    items: z.array(z.object({ workflow: z.string(), status: z.string(), runs: z.number() })),
+  }),
+  handle: async ({ engine, workspace }) => ({ items: await engine.stats({ workspace }) }),
+})
+
+const healthz = route({
+  method: 'GET',
+  path: '/healthz',
+  isAtRoot: true,
+  role: 'anyone',
+  tag,
+  summary: 'The process answers.',
+  answer: z.object({ status: z.literal('ok') }),
+  handle: () => ({ status: 'ok' }),
+})
+
+const readyz = route({
+  method: 'GET',
+  path: '/readyz',
+  isAtRoot: true,
+  role: 'anyone',
+  tag,
+  summary: 'The database answers too; 503 if not.',
+  answer: z.object({ status: z.enum(['ok', 'unavailable']) }),
+  handle: async ({ engine }) => {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), READY_WITHIN_MS)
+    })
+    const asked = Promise.resolve()
+      .then(() => engine.limits())
+      .then(
+        () => true,
+        () => false,
+      )
+    const isReady = await Promise.race([asked, late])
+    clearTimeout(timer)
+    return isReady ? { status: 'ok' } : new Answer({ status: 'unavailable' }, { status: 503 })
+  },
+})
+
+const metrics = route({
+  method: 'GET',
+  path: '/metrics',
+  isAtRoot: true,
+  role: 'viewer',
+  tag,
+  summary: 'Counts for Prometheus: of all workspaces, or of that of the token.',
+  contentType: METRICS_TYPE,
+  handle: async ({ engine, caller, workspace }) => {
+    const where = caller.workspaces === '*' ? {} : { workspace }
+    const text = await metricsText(await engine.stats(where), await engine.workers())
+    return new Response(text, { headers: { 'content-type': METRICS_TYPE } })
+  },
+})
+
+export const systemRoutes = [emit, workers, limits, stats, healthz, readyz, metrics]

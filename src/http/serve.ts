@@ -1,0 +1,91 @@
+// serve: the handler on a server of its own. On the loopback it is open unless it has tokens; elsewhere it takes tokens to start.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer, getRequestListener } from '@hono/node-server'
+import type { Engine } from '../index.js'
+import { optionInvalid, PerdureError } from '../model/errors.js'
+import { isLoopback } from './guard.js'
+import { type Handler, makeHandler } from './handler.js'
+import { type HandlerOptions, readOptions } from './options.js'
+import { StreamPool } from './streams.js'
+
+export interface ServeOptions extends HandlerOptions {
+  /** Default 4114; 0: any that is free. */
+  readonly port?: number | undefined
+  /** Default '127.0.0.1'. */
+  readonly host?: string | undefined
+}
+
+export interface Serving {
+  /** http://127.0.0.1:4114 */
+  readonly url: string
+  readonly port: number
+  /** Ends streams, lets requests finish, and stops listening. The engine stays open. */
+  close(): Promise<void>
+}
+
+const PORT = 4114
+const HOST = '127.0.0.1'
+/** For the header, and for all of a request. */
+const REQUEST_MS = 30_000
+const CLOSE_GRACE_MS = 5_000
+
+export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+  const settings = readOptions(options, 'serve', ['port', 'host'])
+  const { port = PORT, host = HOST, authenticate } = options
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw optionInvalid('port', 'serve', port, 'a whole number from 0 to 65535')
+  }
+  const isAccessKnown = settings.known.length > 0 || authenticate !== undefined
+  if (!isLoopback(host) && !isAccessKnown && !settings.isOpen) throw notOpen(host)
+  const isOpen = settings.isOpen || (isLoopback(host) && !isAccessKnown)
+  const streams = new StreamPool()
+  const handler = makeHandler(engine as unknown as Engine, { ...settings, isOpen }, streams)
+  const server = createAdaptorServer({ fetch: handler as never }) as Server
+  server.requestTimeout = REQUEST_MS
+  server.headersTimeout = REQUEST_MS
+  await listening(server, port, host)
+  const { port: taken } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    port: taken,
+    close: () => {
+      streams.close()
+      return closed(server)
+    },
+  }
+}
+
+/** For servers that have requests and responses of Node: Express, Fastify, Nest. Before anything that reads bodies. */
+export function nodeListener(
+  handler: Handler,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return getRequestListener((request, node) => handler(request, node))
+}
+
+const notOpen = (host: string): PerdureError =>
+  new PerdureError('OPTION_INVALID', `serve was told to listen at ${host}, without any tokens.`, {
+    hint: "give tokens: [{ token, role: 'admin' }] and let a proxy in front of it speak TLS, or listen at 127.0.0.1",
+  })
+
+function listening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') return reject(error)
+      reject(optionInvalid('port', 'serve', port, 'one that no other process listens at'))
+    })
+    server.listen(port, host, resolve)
+  })
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
