@@ -1,7 +1,7 @@
 // ForeignLimits: what the database says of the limits of definitions that this process does not have, so that the runs which it
 // starts of them are counted, too. Asked for at most once a second, and only by those who start such runs.
 
-import { atPath, type Limits } from '../model/admission.js'
+import { type Limits, limitsBy } from '../model/admission.js'
 import type { Clock } from './ports.js'
 import type { NamedRules } from './store.js'
 
@@ -35,12 +35,7 @@ export class ForeignLimits {
   private async hear(): Promise<void> {
     const at = this.clock.monotonic()
     const rules = await this.ask()
-    this.byName = new Map(rules.map((one) => [one.definition, limitsOf(one)]))
+    this.byName = new Map(rules.map((one) => [one.definition, limitsBy(one)]))
     this.askedAt = at
   }
-}
-
-function limitsOf({ definition: _, ...rules }: NamedRules): Limits {
-  const { keyPath } = rules
-  return { rules, keyOf: keyPath === null ? null : (input) => atPath(input, keyPath) }
 }

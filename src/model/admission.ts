@@ -40,6 +40,12 @@ export function countedAt(limits: Limits, workspace: string, input: Stored): Cou
   }
 }
 
+/** By what is data. A key that code says is not counted. */
+export function limitsBy(rules: LimitRules): Limits {
+  const { keyPath } = rules
+  return { rules, keyOf: keyPath === null ? null : (input) => atPath(input, keyPath) }
+}
+
 /** A field, or a field of a field: `customer.id`. */
 export function atPath(input: unknown, path: string): unknown {
   let value = input

@@ -111,7 +111,7 @@ export function slotRunId(schedule: string, slot: Instant): RunId {
 
 // ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const CRON = /^(@[a-z]+|[^\s]+( +[^\s]+){4,6})$/
+const CRON = /^(@[a-z]+|[^\s]+( +[^\s]+){4,5})$/
 
 /** What is wrong with a cron expression and its time zone; nothing: []. `after`: it must come again behind it. */
 export function cronProblems(cron: unknown, timezone: unknown, after: Instant): string[] {

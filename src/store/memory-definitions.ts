@@ -9,8 +9,8 @@ import type {
   Saved,
   StoredDefinition,
 } from '../kernel/store.js'
-import type { Counted } from '../model/admission.js'
-import { isFinal } from '../model/run.js'
+import { type Counted, countedAt, limitsBy } from '../model/admission.js'
+import { isFinal, type Stored } from '../model/run.js'
 import { MemorySlots } from './memory-limits.js'
 import { MemorySchedules } from './memory-schedules.js'
 
@@ -105,9 +105,9 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
     return known && !known.isArchived && isFor(known, workspace) ? `#${known.version}` : null
   }
 
-  protected override limitsOf(name: string, workspace: string): Counted | null {
+  protected override limitsOf(name: string, workspace: string, input: Stored): Counted | null {
     const rules = this.slots.rulesOf(name)
-    return rules && { workspace: rules.perWorkspace === null ? '' : workspace, key: '' }
+    return rules && countedAt(limitsBy(rules), workspace, input)
   }
 
   protected override isForeign(name: string, workspace: string): boolean {

@@ -108,8 +108,8 @@ export class MemoryEvents extends MemoryOperating implements EventStore {
     const uid = uuidv7(this.now(), chance.subarray(0, 10)) as Uid
     const rest = { version: null, order: null, priority: 5, delayMs: 0, parent: null }
     const tags = { event: event.name }
-    const limits = this.limitsOf(definition, workspace)
     const input = event.payload
+    const limits = this.limitsOf(definition, workspace, input)
     const run = { uid, id, workspace, definition, input, tags, timeoutMs, limits, ...rest }
     this.startNow({ run, meta: { bornWith: 1 }, message: null })
   }

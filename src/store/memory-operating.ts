@@ -16,7 +16,7 @@ import type {
 import type { Counted } from '../model/admission.js'
 import { transactionForeign } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
-import { isFinal } from '../model/run.js'
+import { isFinal, type Stored } from '../model/run.js'
 import { documentsUpTo } from './memory-documents.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, setDue } from './memory-run.js'
@@ -191,8 +191,8 @@ export class MemoryOperating extends MemoryTables implements Omit<OperatingStore
     return null
   }
 
-  /** Where a run is counted that names no key; null: its definition has no limits. */
-  protected limitsOf(_definition: string, _workspace: string): Counted | null {
+  /** Where a run is counted that the store starts itself; null: its definition has no limits. */
+  protected limitsOf(_definition: string, _workspace: string, _input: Stored): Counted | null {
     return null
   }
 

@@ -107,7 +107,7 @@ export class MemorySchedules extends MemoryEvents implements ScheduleStore {
     if (overlap === 'skip' && last && last.finishedAt === null) return 'skipped'
     if (this.find(workspace, run.id)) return 'known'
     const rest = { version: null, order: null, priority: 5, delayMs: 0, parent: null }
-    const limits = this.limitsOf(definition, workspace)
+    const limits = this.limitsOf(definition, workspace, input)
     const start = { ...rest, ...run, workspace, definition, input, limits }
     this.startNow({ run: start, meta: { bornWith: 1 }, message: null })
     return 'fired'

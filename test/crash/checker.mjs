@@ -165,8 +165,8 @@ function checkExecutions(
   const lives = new Map()
   const known = new Set()
   for (const { run: id, step, key, attempt, life, began, at: storedAt } of ledger) {
-    // Code of a stopped process may have begun long before it could write that down.
-    const at = isReborn ? began : storedAt
+    // Code of a stopped process, or beside a slow database, may have begun long before it could write that down.
+    const at = isReborn || isSlow ? began : storedAt
     const name = `${id} ${step}`
     if ((keys.get(name) ?? key) !== key) say(`${name}: two idempotency keys`)
     if ((keys.get(key) ?? name) !== name) say(`${name}: the key of ${keys.get(key)}`)

@@ -78,6 +78,31 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       expect(turn.seen.most_of.get('b')).toBe(1)
     })
 
+    test('runs that events and schedules start are counted by their key', async () => {
+      const turn = turnstile()
+      const name = fresh('heard')
+      const heard = workflow(
+        name,
+        {
+          limits: { perKey: { key: 'order.of', concurrency: 1 } },
+          triggers: [{ type: 'event', event: `${name}-came` }],
+        },
+        async (wf, { order, n }: { order: { of: string }; n: number }) =>
+          wf.do('work', () => turn.pass(`${n}`, order.of)),
+      )
+      const engine = await world.open([heard])
+      await world.open([heard])
+      const input = (n: number) => ({ order: { of: n % 2 ? 'a' : 'b\n"ö"' }, n })
+      for (let n = 0; n < 8; n += 1) await engine.emit(`${name}-came`, input(n))
+      const schedule = { id: fresh('s'), workflow: heard, every: '1d', input: input(9) } as const
+      await engine.schedules.set(schedule)
+      await engine.schedules.runNow(schedule.id)
+      await engine.start(heard, input(10))
+      await eventually(() => turn.seen.order.length).toBe(10)
+      expect(turn.seen.most_of.get('a')).toBe(1)
+      expect(turn.seen.most_of.get('b\n"ö"')).toBe(1)
+    })
+
     test('[D23] what is over the limit is pending, begins in the order of creation, and holds nobody else up', async () => {
       const [first, turn] = [gate(), turnstile()]
       const narrow = task(

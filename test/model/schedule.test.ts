@@ -135,7 +135,7 @@ describe('what is done about the slots that are due', () => {
 })
 
 describe('what is wrong with a cron expression', () => {
-  test('is listed, all of it', () => {
+  test('is listed, all of it (B91)', () => {
     expect(cronProblems('0 9 * * MON-FRI', 'Europe/Berlin', 0)).toEqual([])
     expect(cronProblems('@daily', 'UTC', 0)).toEqual([])
     expect(cronProblems('0 0 30 2 *', 'Europe/Nowhere', 0)).toEqual([
@@ -144,6 +144,9 @@ describe('what is wrong with a cron expression', () => {
     ])
     for (const cron of [
       '61 * * * *',
+      '60 * * * *',
+      '0 0 31 2 *',
+      '* * * * * * *',
       '* * *',
       '',
       7,
