@@ -57,7 +57,8 @@ export function migrationSql(schema: string): string {
 }
 
 export function checkSchemaName(schema: string): void {
-  if (SCHEMA_NAME.test(schema) && !schema.startsWith('pg_')) return
+  const isOfServer = schema.startsWith('pg_') || schema === 'information_schema'
+  if (SCHEMA_NAME.test(schema) && !isOfServer) return
   throw new PerdureError('SCHEMA_NAME_INVALID', `${JSON.stringify(schema)} cannot be a schema.`, {
     hint: 'use a small letter or _, then up to 47 of small letters, digits and _; not beginning with pg_',
   })

@@ -90,9 +90,19 @@ describeOn(['postgres15', 'postgres18'], 'migrate', (database) => {
   })
 })
 
-test('a schema name that is not one is refused before anything is asked', async () => {
+test('a schema name that is not one, or that of the server, is refused before anything is asked (B49)', async () => {
   const driver = { query: () => expect.unreachable() } as unknown as Driver
-  for (const schema of ['', 'A', 'a-b', 'a"b', '1a', 'a'.repeat(49), 'pg_x', "a';drop"]) {
+  for (const schema of [
+    '',
+    'A',
+    'a-b',
+    'a"b',
+    '1a',
+    'a'.repeat(49),
+    'pg_x',
+    "a';drop",
+    'information_schema',
+  ]) {
     await expect(openSqlStore({ driver, schema })).rejects.toMatchObject({
       code: 'SCHEMA_NAME_INVALID',
     })
