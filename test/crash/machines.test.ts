@@ -70,8 +70,5 @@ describe.skipIf(!server).concurrent('machines whose processes are killed', () =>
     expect(expired.map(({ id }) => heard('workflow.timeout.triggered', id))).toEqual(
       expired.map(() => 3),
     )
-    const told = events.filter(({ name }) => name === 'workflow.transition')
-    expect(new Set(told.map(({ life }) => life)).size).toBeGreaterThan(2)
-    expect(world.counters()['event.inherited']).toBeGreaterThan(0)
   })
 })
