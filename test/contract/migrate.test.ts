@@ -17,7 +17,8 @@ describeOn(['postgres15', 'postgres18'], 'migrate', (database) => {
     await Promise.all(drivers.map((driver) => migrate(driver, schema)))
     const [driver] = drivers
     const rows = await driver?.query('read', `select number from ${schema}.migrations`, [])
-    expect(rows?.map(({ number }) => number).sort()).toEqual(MIGRATIONS.map((m) => m.number))
+    const applied = rows?.map(({ number }) => Number(number)).sort((a, b) => a - b)
+    expect(applied).toEqual(MIGRATIONS.map((m) => m.number))
     await driver?.script(`drop schema ${schema} cascade`)
     await Promise.all(drivers.map((each) => each.close()))
   })
