@@ -21,6 +21,8 @@ export interface Serving {
   /** http://127.0.0.1:4114 */
   readonly url: string
   readonly port: number
+  /** Requests go to this engine from now on. Streams end; their clients come back and hear what they have missed. */
+  use<W>(engine: Engine<W>): void
   /** Ends streams, lets requests finish, and stops listening. The engine stays open. */
   close(): Promise<void>
 }
@@ -41,8 +43,10 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   if (!isLoopback(host) && !isAccessKnown && !settings.isOpen) throw notOpen(host)
   const isOpen = settings.isOpen || (isLoopback(host) && !isAccessKnown)
   const streams = new StreamPool()
-  const handler = makeHandler(engine as unknown as Engine, { ...settings, isOpen }, streams)
-  const server = createAdaptorServer({ fetch: handler as never }) as Server
+  const handlerFor = (one: unknown) => makeHandler(one as Engine, { ...settings, isOpen }, streams)
+  let handler = handlerFor(engine)
+  const fetch: Handler = (request, node) => handler(request, node)
+  const server = createAdaptorServer({ fetch: fetch as never }) as Server
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
   await listening(server, port, host)
@@ -50,6 +54,10 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     port: taken,
+    use: (next) => {
+      handler = handlerFor(next)
+      streams.close()
+    },
     close: () => {
       streams.close()
       return closed(server)
