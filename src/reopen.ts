@@ -3,16 +3,21 @@
 
 import { composeEngine } from './create-engine.js'
 import type { EngineOptions } from './engine/engine-options.js'
-import { readEngineOptions, type Settings } from './engine/options.js'
+import { readEngineOptions } from './engine/options.js'
 import type { Engine } from './engine/types.js'
 import type { Hints } from './kernel/ports.js'
 import { standardLog } from './live-ports.js'
 import { type Opened, openStore } from './open-store.js'
 
-export interface Reopened {
+export interface Place {
   /** Where the data is, for people. */
-  readonly database: string
+  readonly description: string
   readonly isEmbedded: boolean
+  /** Of the embedded database, where it is not in memory. */
+  readonly directory: string | null
+}
+
+export interface Reopened extends Place {
   /** An engine of its own, with its own worker. Closing it leaves the database open. Its `database` and `schema` are not looked at. */
   open(options: EngineOptions<readonly unknown[]>): Promise<Engine>
   close(): Promise<void>
@@ -22,7 +27,7 @@ export async function openDatabase(options: EngineOptions<readonly unknown[]>): 
   const settings = readEngineOptions(options, process.env)
   const opened = await openStore(settings, settings.log ?? standardLog())
   return {
-    ...(await described(settings)),
+    ...(await placeOf(options)),
     open: (own) => composeEngine(readEngineOptions(own, process.env), { opened: lent(opened) }),
     close: async () => {
       await opened.hints.close()
@@ -32,23 +37,16 @@ export async function openDatabase(options: EngineOptions<readonly unknown[]>): 
 }
 
 /** Without opening anything. */
-export async function describeDatabase(
-  options: EngineOptions<readonly unknown[]>,
-): Promise<Pick<Reopened, 'database' | 'isEmbedded'>> {
-  return described(readEngineOptions(options, process.env))
-}
-
-async function described({
-  database,
-}: Settings): Promise<Pick<Reopened, 'database' | 'isEmbedded'>> {
+export async function placeOf(options: EngineOptions<readonly unknown[]>): Promise<Place> {
+  const { database } = readEngineOptions(options, process.env)
   if (database.kind === 'postgres' || database.kind === 'pool') {
     const { describeTarget } = await import('./store/driver-pg/connection.js')
     const target = database.kind === 'pool' ? database.pool.options : database.url
-    return { database: describeTarget(target), isEmbedded: false }
+    return { description: describeTarget(target), isEmbedded: false, directory: null }
   }
   const { embeddedBanner } = await import('./store/driver-embedded/open-embedded.js')
   const directory = database.kind === 'file' ? database.directory : null
-  return { database: embeddedBanner(directory), isEmbedded: true }
+  return { description: embeddedBanner(directory), isEmbedded: true, directory }
 }
 
 /** An engine closes what it was given: this leaves the database as it is. */

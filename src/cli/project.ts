@@ -12,6 +12,8 @@ import { configInvalid, folderMissing, loadFailed, nameTwice } from './project-e
 export interface Project {
   /** Absolute. */
   readonly folder: string
+  /** The name of perdure.config.ts, if there is one. */
+  readonly config: string | null
   readonly definitions: readonly ProjectDefinition[]
   /** Of perdure.config.ts, without `workflows` and `serve`. */
   readonly options: Omit<ProjectOptions, 'workflows'>
@@ -52,7 +54,8 @@ export async function loadProject(given: string, seen = new Set<string>()): Prom
     const definitions = workflows
       ? listed(workflows, basename(config ?? ''))
       : await found(folder, files, modules)
-    return { folder, definitions, options, serve, watched: [...seen] }
+    const name = config ? basename(config) : null
+    return { folder, config: name, definitions, options, serve, watched: [...seen] }
   } catch (error) {
     if (PerdureError.is(error, 'PROJECT_INVALID')) throw error
     throw loadFailed(thrownAt(folder, error) ?? given, error)

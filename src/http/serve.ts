@@ -8,6 +8,7 @@ import { optionInvalid, PerdureError } from '../model/errors.js'
 import { isLoopback } from './guard.js'
 import { type Handler, makeHandler } from './handler.js'
 import { type HandlerOptions, readOptions } from './options.js'
+import { portTaken } from './port.js'
 import { StreamPool } from './streams.js'
 
 export interface ServeOptions extends HandlerOptions {
@@ -81,7 +82,7 @@ function listening(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') return reject(error)
-      reject(optionInvalid('port', 'serve', port, 'one that no other process listens at'))
+      reject(portTaken(port, host))
     })
     server.listen(port, host, resolve)
   })
