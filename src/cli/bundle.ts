@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { BuildFailure, Loader, Message, Plugin } from 'esbuild'
+import type { BuildFailure, ImportKind, Loader, Message, Plugin } from 'esbuild'
 import { codeBroken } from './project-errors.js'
 
 export type Exports = Readonly<Record<string, unknown>>
@@ -83,21 +83,24 @@ const OWN = 'perdure'
 const packages: Plugin = {
   name: 'packages',
   setup(build) {
-    build.onResolve({ filter: /^perdure(\/\w+)?$/ }, ({ path }) => {
+    build.onResolve({ filter: /^perdure(\/\w+)?$/ }, ({ path, kind }) => {
       const file = path === OWN ? '../index.js' : `..${path.slice(OWN.length)}/index.js`
-      return { path: new URL(file, import.meta.url).href, external: true }
+      return outside(fileURLToPath(new URL(file, import.meta.url)), kind)
     })
     build.onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...asked }) => {
-      if (pluginData === OWN || path.startsWith('file:')) return undefined
+      if (pluginData === OWN) return undefined
       const { kind, importer, resolveDir } = asked
       const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: OWN })
-      if (found.errors.length > 0 || found.external) return found
-      if (!/[\\/]node_modules[\\/]/.test(found.path)) return found
-      const isRequired = kind === 'require-call' || kind === 'require-resolve'
-      return { path: isRequired ? found.path : pathToFileURL(found.path).href, external: true }
+      const isPackage = /[\\/]node_modules[\\/]/.test(found.path)
+      return found.errors.length === 0 && isPackage ? outside(found.path, kind) : found
     })
   },
 }
+
+const outside = (path: string, kind: ImportKind) => ({
+  path: kind.startsWith('require') ? path : pathToFileURL(path).href,
+  external: true,
+})
 
 const LOADERS: Readonly<Record<string, Loader>> = {
   ...{ '.ts': 'ts', '.mts': 'ts', '.cts': 'ts', '.tsx': 'tsx' },

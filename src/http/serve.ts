@@ -7,7 +7,7 @@ import type { Engine } from '../index.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
 import { isLoopback } from './guard.js'
 import { type Handler, makeHandler } from './handler.js'
-import { type HandlerOptions, readOptions } from './options.js'
+import { type HandlerOptions, readOptions, type Settings } from './options.js'
 import { portTaken } from './port.js'
 import { StreamPool } from './streams.js'
 
@@ -34,7 +34,11 @@ const HOST = '127.0.0.1'
 const REQUEST_MS = 30_000
 const CLOSE_GRACE_MS = 5_000
 
-export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+/** Refused before anything is opened. */
+export function readServeOptions(options: ServeOptions): Settings & {
+  readonly port: number
+  readonly host: string
+} {
   const settings = readOptions(options, 'serve', ['port', 'host'])
   const { port = PORT, host = HOST, authenticate } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -43,8 +47,13 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   const isAccessKnown = settings.known.length > 0 || authenticate !== undefined
   if (!isLoopback(host) && !isAccessKnown && !settings.isOpen) throw notOpen(host)
   const isOpen = settings.isOpen || (isLoopback(host) && !isAccessKnown)
+  return { ...settings, isOpen, port, host }
+}
+
+export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+  const { port, host, ...settings } = readServeOptions(options)
   const streams = new StreamPool()
-  const handlerFor = (one: unknown) => makeHandler(one as Engine, { ...settings, isOpen }, streams)
+  const handlerFor = (one: unknown) => makeHandler(one as Engine, settings, streams)
   let handler = handlerFor(engine)
   const fetch: Handler = (request, node) => handler(request, node)
   const server = createAdaptorServer({ fetch: fetch as never }) as Server

@@ -1,6 +1,7 @@
 // perdure serve [folder] and perdure worker [folder]: for production. Any number of each on one PostgreSQL.
 
 import { dirname } from 'node:path'
+import { readServeOptions } from '../../http/serve.js'
 import { isStudio, STUDIO_FOLDER } from '../../http/studio.js'
 import { createEngine, type Engine, type EngineOptions, type Log } from '../../index.js'
 import { optionInvalid, PerdureError } from '../../model/errors.js'
@@ -55,12 +56,12 @@ export const addServe: AddCommand = ({ io, root, act }) => {
     const stopping = heedSignals()
     const project = await loadProject(folder)
     const options = optionsFor(project, given, log, worker)
+    const shown = serveOptions(io, project, given, log)
+    readServeOptions(shown)
     const place = await placeOf(options)
     if (!worker && place.isEmbedded) throw nobodyExecutes('serve', 'perdure serve --worker')
     const engine = await createEngine(options)
-    const serving = await closing(engine, () =>
-      listen(engine, serveOptions(io, project, given, log)),
-    )
+    const serving = await closing(engine, () => listen(engine, shown))
     const { directory } = place
     const address = { url: serving.url, pid: process.pid }
     const withdraw = directory === null ? () => {} : announce(dirname(directory), address)
