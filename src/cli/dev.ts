@@ -11,7 +11,7 @@ import { PerdureError } from '../model/errors.js'
 import { openDatabase, type Reopened } from '../reopen.js'
 import { addressIn, announce } from './address.js'
 import { listen } from './listen.js'
-import { engineOptionsOf, loadProject, type Project } from './project.js'
+import { engineOptionsOf, filesIn, loadProject, type Project } from './project.js'
 
 export interface DevOptions {
   readonly folder: string
@@ -43,6 +43,7 @@ export class Dev {
   private readonly timer: NodeJS.Timeout
   private readonly withdraw: () => void
   private watched: ReadonlyMap<string, string>
+  private files: string
   private changed: ReadonlyMap<string, string> | null = null
   private loading: Promise<void> | null = null
 
@@ -91,6 +92,7 @@ export class Dev {
     const address = { url: serving.url, pid: process.pid }
     this.withdraw = directory === null ? () => {} : announce(dirname(directory), address)
     this.watched = stamps(project.watched)
+    this.files = filesIn(project.folder).join('\n')
     this.timer = setInterval(() => this.look(), LOOK_MS)
   }
 
@@ -108,12 +110,23 @@ export class Dev {
     const now = stamps([...this.watched.keys()])
     if (differences(this.watched, now).length === 0) {
       this.changed = null
-    } else if (this.changed && differences(this.changed, now).length === 0) {
+    } else if (this.changed === null || differences(this.changed, now).length > 0) {
+      this.changed = now
+    } else {
       this.changed = null
-      this.loading = this.reload(now).finally(() => {
-        this.loading = null
-      })
-    } else this.changed = now
+      if (!this.isNews(now)) this.watched = now
+      else {
+        this.loading = this.reload(now).finally(() => {
+          this.loading = null
+        })
+      }
+    }
+  }
+
+  /** A file that is in the folder too, but none of the project, is none. */
+  private isNews(now: ReadonlyMap<string, string>): boolean {
+    if (differences(this.watched, now).some((path) => !isFolder(path))) return true
+    return filesIn(this.project.folder).join('\n') !== this.files
   }
 
   private async reload(now: ReadonlyMap<string, string>): Promise<void> {
@@ -122,7 +135,7 @@ export class Dev {
     const seen = new Set<string>()
     const files = () =>
       [...differences(known, now), ...[...seen].filter((path) => !known.has(path))]
-        .filter((path) => !statSync(path, { throwIfNoEntry: false })?.isDirectory())
+        .filter((path) => !isFolder(path))
         .map((path) => relative(folder, path))
     try {
       const project = await loadProject(folder, seen)
@@ -136,6 +149,7 @@ export class Dev {
     } catch (error) {
       this.options.onReload?.({ kind: 'kept', files: files(), error })
     }
+    this.files = filesIn(folder).join('\n')
     // What was changed while it was loaded has another stamp now than it had before.
     this.watched = new Map([...stamps([...seen, ...this.project.watched]), ...now])
   }
@@ -170,6 +184,9 @@ function stamps(paths: readonly string[]): ReadonlyMap<string, string> {
     }),
   )
 }
+
+const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 const differences = (
   before: ReadonlyMap<string, string>,

@@ -45,7 +45,7 @@ export async function loadProject(given: string, seen = new Set<string>()): Prom
   const folder = resolve(given)
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw folderMissing(given)
   seen.add(folder)
-  const config = CONFIGS.map((name) => join(folder, name)).find((file) => existsSync(file))
+  const [config] = configsIn(folder)
   const files = filesOf(folder, seen)
   try {
     const modules = await importFresh(folder, config ? [config, ...files.code] : files.code, seen)
@@ -69,6 +69,15 @@ export const engineOptionsOf = ({ options, definitions }: Project): ProjectOptio
 })
 
 // ── finding ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** All that would be loaded now, without loading it. */
+export function filesIn(folder: string): readonly string[] {
+  const { code, graphs } = filesOf(folder, new Set())
+  return [...configsIn(folder), ...code, ...graphs]
+}
+
+const configsIn = (folder: string): readonly string[] =>
+  CONFIGS.map((name) => join(folder, name)).filter((file) => existsSync(file))
 
 interface Files {
   readonly code: readonly string[]
