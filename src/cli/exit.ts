@@ -17,6 +17,7 @@ export type Exit = (typeof EXIT)[keyof typeof EXIT]
 
 const SETUP = new Set([
   'OPTION_INVALID',
+  'PROJECT_INVALID',
   'SERVER_UNREACHABLE',
   'DATABASE_UNAVAILABLE',
   'DATABASE_LOCKED',

@@ -32,7 +32,10 @@ export function preflight(): Response {
 }
 
 export function finished(response: Response, requestId: string, origin: string | null): Response {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value)
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+    // The files of the Studio have a policy and a time to be kept of their own.
+    if (!response.headers.has(name)) response.headers.set(name, value)
+  }
   response.headers.set('x-request-id', requestId)
   if (origin === null) return response
   response.headers.set('access-control-allow-origin', origin)

@@ -91,6 +91,8 @@ class Api {
       this.rate?.take(`${HOOKS}${node.incoming?.socket?.remoteAddress ?? ''}`)
       return await receive(this.engine, request, pathname.slice(HOOKS.length))
     }
+    const { studio } = this.settings
+    if (studio?.has(given.method, pathname)) return await studio.answer(given)
     const isForAnyone = FOR_ANYONE.has(pathname)
     const caller = isForAnyone ? null : await this.callerOf(request, node)
     if (caller) this.rate?.take(caller.name)

@@ -82,6 +82,7 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   DATABASE_UNAVAILABLE: 503,
   ENGINE_CLOSED: 503,
   SERVER_UNREACHABLE: 503,
+  PROJECT_INVALID: 500,
   // ours
   INTERNAL: 500,
   PEER_MISSING: 500,

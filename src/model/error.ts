@@ -79,6 +79,7 @@ export const CODES = {
   RATE_LIMITED: { retryable: true },
   INTERNAL: { retryable: false },
   SERVER_UNREACHABLE: { retryable: true },
+  PROJECT_INVALID: { retryable: false },
   NOT_SETTLED: { retryable: false },
   STEP_NOT_REACHED: { retryable: false },
   OUTCOME_CHANGED: { retryable: false },

@@ -13,6 +13,7 @@ import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
+import { codeBroken } from '../../src/cli/project-errors.js'
 import { serverUnreachable } from '../../src/client/errors.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
@@ -235,6 +236,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   INTERNAL: () => http.internal(),
   SERVER_UNREACHABLE: () =>
     serverUnreachable('http://127.0.0.1:4114', new TypeError('fetch failed')),
+  PROJECT_INVALID: () => codeBroken('workflows/order.ts:12:7', 'Expected ";" but found "wf"', 0),
   NOT_SETTLED: () =>
     testing.stepUnsettled({ id: 'o-1', definition: 'order' }, 'call the bank', 2_000),
   STEP_NOT_REACHED: () => testing.stepNotReached('chrage', 'after', ['charge'], 'charge'),
