@@ -1,5 +1,20 @@
 // The commands, in the order of the help.
 
 import type { AddCommand } from '../program.js'
+import { addGraph } from './graph.js'
+import { addLook } from './look.js'
+import { addOperate } from './operate.js'
+import { addSchedules } from './schedules.js'
+import { addSend } from './send.js'
+import { addStart } from './start.js'
+import { addSystem } from './system.js'
 
-export const COMMANDS: readonly AddCommand[] = []
+export const COMMANDS: readonly AddCommand[] = [
+  addStart,
+  addLook,
+  addSend,
+  addOperate,
+  addSchedules,
+  addGraph,
+  addSystem,
+]
