@@ -42,7 +42,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: [...SURFACE, '*', 'node:*'],
   // Only types of the surface: it runs in browsers.
   client: ['index.ts', 'model', 'devalue'],
-  cli: [...SURFACE, 'http', 'reopen.ts', 'authoring/definition.ts', '*', 'node:*'],
+  cli: [
+    ...SURFACE,
+    ...['http', 'client', 'reopen.ts', 'authoring/definition.ts', 'authoring/graph/check.ts'],
+    ...['*', 'node:*'],
+  ],
   nestjs: [...SURFACE, 'http', '*', 'node:*'],
   otel: [...SURFACE, '*', 'node:*'],
   // As the files directly in src: it composes an engine of its own.
