@@ -1,13 +1,14 @@
 // perdure graph validate, graph render. Of files: neither needs a server.
 
+import { dirname, resolve } from 'node:path'
 import { checkGraph } from '../../authoring/graph/check.js'
 import type { GraphJson } from '../../index.js'
 import { PerdureError } from '../../model/errors.js'
+import { importFresh } from '../bundle.js'
 import { connect } from '../connect.js'
 import { EXIT, type Exit } from '../exit.js'
 import { parsed, readText } from '../input.js'
 import type { Io } from '../io.js'
-import { exportsOf } from '../load.js'
 import type { AddCommand, Cli, Common } from '../program.js'
 import { graphMermaid, graphText } from '../show/graph.js'
 import { json } from '../show/text.js'
@@ -91,7 +92,9 @@ async function graphsIn(io: Io, file: string): Promise<readonly GraphJson[]> {
   if (file.endsWith('.json'))
     return [parsed('The graph', readText(io, 'graph', file), file) as GraphJson]
   readText(io, 'graph', file)
-  const made = (await exportsOf(io, file)).filter(
+  const path = resolve(io.cwd, file)
+  const modules = await importFresh(dirname(path), [path], new Set())
+  const made = Object.values((await modules.get(path)?.()) ?? {}).filter(
     (one): one is { readonly json: GraphJson } =>
       typeof one === 'object' && one !== null && (one as { kind?: unknown }).kind === 'graph',
   )
