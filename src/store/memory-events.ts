@@ -21,7 +21,7 @@ interface MemoryEvent extends NewEvent {
   isTold: boolean
 }
 
-interface MemoryWait extends EventWait {
+export interface MemoryWait extends EventWait {
   readonly row: MemoryRun
   isLooked: boolean
 }
@@ -30,7 +30,7 @@ type Named = Pick<Hearing, 'uid' | 'name' | 'occurrence'>
 
 export class MemoryEvents extends MemoryOperating implements EventStore {
   readonly events = new Map<string, MemoryEvent>()
-  private waits: MemoryWait[] = []
+  protected waits: MemoryWait[] = []
   private readonly subscribed = new Map<string, Subscriptions>()
 
   async subscribe(subscriptions: readonly Subscriptions[]): Promise<void> {
