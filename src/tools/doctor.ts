@@ -5,7 +5,6 @@ import { PerdureError } from '../model/errors.js'
 import type { Driver } from '../store/driver.js'
 import { runHealth, type ServerHealth, serverHealth } from '../store/health.js'
 import { pendingMigrations } from '../store/migrate.js'
-import { openSqlStore } from '../store/sql-store.js'
 import { type OpenedPlace, type Place, withDatabase } from './open.js'
 
 export interface Finding {
@@ -66,9 +65,7 @@ function ofNode(version: string): Finding {
 }
 
 async function* ofDatabase(opened: OpenedPlace): AsyncGenerator<Finding> {
-  const { driver, schema } = opened
-  // Says what is wrong with a server that does not answer, or cannot be written to.
-  const store = await openSqlStore({ driver, schema, migrate: false })
+  const { driver, store, schema } = opened
   const before = Date.now()
   const health = await serverHealth(driver, schema)
   const aheadMs = Math.round(health.nowMs - (before + Date.now()) / 2)

@@ -7,7 +7,7 @@ import type { ToolStore } from '../kernel/store.js'
 import { standardLog } from '../live-ports.js'
 import { openDriver } from '../open-store.js'
 import type { Driver } from '../store/driver.js'
-import { pendingMigrations } from '../store/migrate.js'
+import { migrate, pendingMigrations } from '../store/migrate.js'
 import { openSqlStore } from '../store/sql-store.js'
 import { databaseMissing, databaseOlder } from './errors.js'
 
@@ -19,6 +19,8 @@ export interface Place {
 
 export interface OpenedPlace {
   readonly driver: Driver
+  /** Its tables may be of another version, or not be there. */
+  readonly store: ToolStore
   readonly schema: string
   readonly settings: Settings
   readonly log: Log
@@ -26,12 +28,12 @@ export interface OpenedPlace {
 
 /** `place` may have the other options of an engine beside these. `isMaking`: an embedded database that is not there is made. */
 export async function withDatabase<T>(
-  { database, schema, ...more }: Place,
+  { database, schema: named, ...more }: Place,
   work: (place: OpenedPlace) => Promise<T>,
   isMaking = false,
 ): Promise<T> {
   const settings = readEngineOptions(
-    { ...more, ...(database && { database }), ...(schema && { schema }) },
+    { ...more, ...(database && { database }), ...(named && { schema: named }) },
     process.env,
   )
   const file = settings.database.kind === 'file' ? settings.database.directory : null
@@ -39,7 +41,10 @@ export async function withDatabase<T>(
   const log = settings.log ?? standardLog()
   const driver = await openDriver({ ...settings, allowEmbeddedInProduction: true }, log)
   try {
-    return await work({ driver, schema: settings.schema, settings, log })
+    const { schema } = settings
+    // Says what is wrong with a server that does not answer, or cannot be written to.
+    const store = await openSqlStore({ driver, schema, migrate: false })
+    return await work({ driver, store, schema, settings, log })
   } finally {
     await driver.close()
   }
@@ -51,16 +56,12 @@ export function withStore<T>(
   work: (store: ToolStore, place: OpenedPlace) => Promise<T>,
   isMigrating = false,
 ): Promise<T> {
-  return withDatabase(
-    place,
-    async (opened) => {
-      const { driver, schema } = opened
-      // Checks first that the server answers, and that it can be written to.
-      const store = await openSqlStore({ driver, schema, migrate: isMigrating })
-      const { applied, pending } = await pendingMigrations(driver, schema)
-      if (pending.length > 0) throw databaseOlder(driver, schema, applied, pending.length)
-      return work(store, opened)
-    },
-    isMigrating,
-  )
+  const withTables = async (opened: OpenedPlace): Promise<T> => {
+    const { driver, store, schema } = opened
+    if (isMigrating) await migrate(driver, schema)
+    const { applied, pending } = await pendingMigrations(driver, schema)
+    if (pending.length > 0) throw databaseOlder(driver, schema, applied, pending.length)
+    return work(store, opened)
+  }
+  return withDatabase(place, withTables, isMigrating)
 }
