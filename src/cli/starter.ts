@@ -1,6 +1,7 @@
 // The files of a new folder.
 
 /** Those that this version was tried with. */
+const NODE_TYPES = '^20.19.43'
 const TYPESCRIPT = '^6.0.3'
 const VITEST = '^4.1.12'
 
@@ -21,17 +22,18 @@ const packageOf = (name: string, version: string) => ({
   type: 'module',
   scripts: { dev: 'perdure dev', start: 'perdure serve', test: 'vitest run', typecheck: 'tsc' },
   dependencies: { perdure: `^${version}` },
-  devDependencies: { typescript: TYPESCRIPT, vitest: VITEST },
+  devDependencies: { '@types/node': NODE_TYPES, typescript: TYPESCRIPT, vitest: VITEST },
 })
 
 const TSCONFIG = `{
   "compilerOptions": {
     "target": "es2022",
+    "lib": ["es2023", "esnext.disposable"],
     "module": "nodenext",
     "strict": true,
     "noEmit": true,
     "skipLibCheck": true,
-    "types": []
+    "types": ["node"]
   },
   "include": ["workflows"]
 }
@@ -73,5 +75,5 @@ test('greets, sleeps for a day, and answers with the reply', async () => {
   await engine.advance('1 day')
   await run.signal('reply', 'Nice to meet you.')
   expect(await run.result()).toBe('Hello, Ada! Nice to meet you.')
-})
+}, 60_000)
 `

@@ -146,9 +146,9 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     isBroken = false
     const engine = await createEngine({ database: urlOf(database), schema, workflows })
     expect(await engine.handle(nap, 'sleeping').result()).toBe('rested')
-    expect((await engine.documents('failed')).map(({ content }) => content)).toEqual([
-      { text: 'one' },
-    ])
+    const [page, error] = await engine.documents('failed')
+    expect(page).toMatchObject({ content: { text: 'one' } })
+    expect(error).toMatchObject({ content: { error: 'no paper' } })
     await engine.retry('failed')
     expect(await engine.handle(report, 'failed').result()).toEqual({ pages: 1 })
     await engine.signal(child?.id ?? '', 'approval', 'eve')
