@@ -3,11 +3,15 @@
 -- name: serverHealth
 -- Of the server and of this connection.
 select current_setting('server_version') as version, current_setting('server_version_num')::int as version_num,
-  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, current_setting('fsync') as fsync,
+  current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('full_page_writes') as full_page_writes,
   current_setting('max_connections')::int as connections_max,
   current_setting('superuser_reserved_connections')::int as connections_reserved,
   (select count(*)::int from pg_stat_activity a where a.backend_type = 'client backend') as connections;
+
+-- name: clock
+-- The time, by which everything is decided.
+select @schema@.ms_v1(@schema@.clock_v1()) as now_ms;
 
 -- name: runHealth
 -- Of the runs that have not ended. A due one without live code is as in listOldest (read.sql).

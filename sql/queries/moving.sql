@@ -61,9 +61,10 @@ select json_build_object(
   where r.uid = any ($1::uuid[]) order by r.uid;
 
 -- name: isMailUnderWay
--- A letter that is not in its mailbox, an event that not all have heard, a wait that nobody has looked at.
-select exists (select 1 from @schema@.letters) or exists (select 1 from @schema@.events e where not e.is_told)
-  or exists (select 1 from @schema@.waits w where not w.is_looked and w.event is not null) as is_so;
+-- A letter that is not in its mailbox; an event that a wait hears, and that nobody has told it of. `at` null: it has just been stored.
+select exists (select 1 from @schema@.letters) or exists (
+  select 1 from @schema@.waits w join @schema@.events e on e.workspace = w.workspace and e.name = w.event
+    where (not e.is_told or not w.is_looked) and e.keys @> w.match and (e.at is null or e.at >= w.since)) as is_so;
 
 -- name: holdRuns
 -- $1 uids, $2 epochs, $3 entries, $4 messages. All or none. As pause_v1 (0006) does it for one.

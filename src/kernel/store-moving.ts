@@ -21,7 +21,7 @@ export interface MovingStore {
   selectRuns(which: Selection): Promise<readonly SelectedRun[]>
   /** All there is of each, as it is at one moment. */
   runRecords(uids: readonly Uid[]): Promise<readonly RunRecord[]>
-  /** Something has happened that no mailbox has got yet: a letter, an event. Who moves would leave it behind. */
+  /** Something has happened that a mailbox is to get and has not: a letter, an event. Who moves would leave it behind. */
   isMailUnderWay(): Promise<boolean>
   /**
    * Pauses all of them, or none: each must be as it was read, in nobody's hands and not being cancelled. Those that were paused

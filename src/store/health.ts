@@ -7,8 +7,6 @@ import { numberOf, numberOfOrNull, onlyRow, textOf, textOrNull } from './wire.js
 export interface ServerHealth {
   readonly version: string
   readonly versionNumber: number
-  /** By the server's clock, when it answered. */
-  readonly nowMs: number
   /** Settings that are not `on`, of those that keep what was committed. */
   readonly unsafe: readonly string[]
   readonly connections: number
@@ -22,11 +20,15 @@ export async function serverHealth(driver: Driver, schema: string): Promise<Serv
   return {
     version: textOf(row, 'version'),
     versionNumber: numberOf(row, 'version_num'),
-    nowMs: numberOf(row, 'now_ms'),
     unsafe: settings.filter((name) => row[name] === 'off'),
     connections: numberOf(row, 'connections'),
     connectionsMax: numberOf(row, 'connections_max') - numberOf(row, 'connections_reserved'),
   }
+}
+
+/** In milliseconds. */
+export async function clockOf(driver: Driver, schema: string): Promise<number> {
+  return numberOf(onlyRow(await driver.query('read', sqlOf(schema).clock, [])), 'now_ms')
 }
 
 export interface RunHealth {

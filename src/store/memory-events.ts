@@ -136,7 +136,7 @@ function runIdOf({ id }: NewEvent, definition: string): RunId {
   return (RUN_ID.test(run) ? run : `${EVENT_RUN}${hash()}`) as RunId
 }
 
-function hears({ heard, row }: MemoryWait, { workspace, name, keys }: MemoryEvent): boolean {
+export function hears({ heard, row }: MemoryWait, { workspace, name, keys }: MemoryEvent): boolean {
   if (!('event' in heard) || heard.event !== name || row.run.workspace !== workspace) return false
   return heard.match.every((key) => keys.includes(key))
 }

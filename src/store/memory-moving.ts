@@ -15,7 +15,7 @@ import type {
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
 import { DELIVERY } from '../model/webhook.js'
-import type { MemoryWait } from './memory-events.js'
+import { hears, type MemoryWait } from './memory-events.js'
 import { claimedOf, idKey, type MemoryDocument, type MemoryRun, setDue } from './memory-run.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
@@ -36,9 +36,14 @@ export class MemoryMoving extends MemoryWebhooks implements MovingStore {
   }
 
   async isMailUnderWay(): Promise<boolean> {
-    const isUntold = [...this.events.values()].some(({ isTold }) => !isTold)
-    const isNew = this.waits.some(({ isLooked, heard }) => !isLooked && 'event' in heard)
-    return isUntold || isNew || (await this.letters(1)).length > 0
+    const events = [...this.events.values()]
+    const isToTell = this.waits.some((wait) =>
+      events.some(
+        (event) =>
+          (!event.isTold || !wait.isLooked) && hears(wait, event) && event.at >= wait.since,
+      ),
+    )
+    return isToTell || (await this.letters(1)).length > 0
   }
 
   async holdRuns(

@@ -2850,11 +2850,12 @@ export const QUERIES = {
   heard: `delete from @schema@.waits w using unnest($1::uuid[], @schema@.texts_v1($2::text), $3::int[]) h (uid, name, occurrence)
   where w.uid = h.uid and w.name = h.name and w.occurrence = h.occurrence`,
   serverHealth: `select current_setting('server_version') as version, current_setting('server_version_num')::int as version_num,
-  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, current_setting('fsync') as fsync,
+  current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('full_page_writes') as full_page_writes,
   current_setting('max_connections')::int as connections_max,
   current_setting('superuser_reserved_connections')::int as connections_reserved,
   (select count(*)::int from pg_stat_activity a where a.backend_type = 'client backend') as connections`,
+  clock: `select @schema@.ms_v1(@schema@.clock_v1()) as now_ms`,
   runHealth: `select count(*)::int as open, count(*) filter (where r.is_diverged)::int as diverged, min(r.id) filter (where r.is_diverged) as diverged_id,
     count(*) filter (where r.is_missing)::int as missing, min(r.def) filter (where r.is_missing) as missing_def,
     count(*) filter (where r.is_due and not r.is_missing)::int as due, min(r.late_ms) filter (where r.is_due and not r.is_missing) as due_ms
@@ -2960,8 +2961,9 @@ select r.uid::text as uid, r.def, r.version from family f join @schema@.runs r o
         'occurrence', j.occurrence, 'attempt', j.attempt, 'meta', j.meta::json, 'payload', j.payload) order by j.seq) as entries
       from @schema@.journal j where j.uid = r.uid) j on true
   where r.uid = any ($1::uuid[]) order by r.uid`,
-  isMailUnderWay: `select exists (select 1 from @schema@.letters) or exists (select 1 from @schema@.events e where not e.is_told)
-  or exists (select 1 from @schema@.waits w where not w.is_looked and w.event is not null) as is_so`,
+  isMailUnderWay: `select exists (select 1 from @schema@.letters) or exists (
+  select 1 from @schema@.waits w join @schema@.events e on e.workspace = w.workspace and e.name = w.event
+    where (not e.is_told or not w.is_looked) and e.keys @> w.match and (e.at is null or e.at >= w.since)) as is_so`,
   holdRuns: `with asked as materialized (
     select a.uid, a.epoch, a.seq, a.inbox from unnest($1::uuid[], $2::int[], $3::int[], $4::int[]) a (uid, epoch, seq, inbox)),
   same as materialized (

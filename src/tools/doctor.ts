@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PerdureError } from '../model/errors.js'
 import type { Driver } from '../store/driver.js'
-import { runHealth, type ServerHealth, serverHealth } from '../store/health.js'
+import { clockOf, runHealth, type ServerHealth, serverHealth } from '../store/health.js'
 import { pendingMigrations } from '../store/migrate.js'
 import { type OpenedPlace, type Place, withDatabase } from './open.js'
 
@@ -64,23 +64,23 @@ function ofNode(version: string): Finding {
   return bad('node', `Node ${version} is too old.`, `install Node ${NODE_LEAST.join('.')} or newer`)
 }
 
-async function* ofDatabase(opened: OpenedPlace): AsyncGenerator<Finding> {
-  const { driver, store, schema } = opened
-  const before = Date.now()
+async function* ofDatabase({ driver, store, schema }: OpenedPlace): AsyncGenerator<Finding> {
+  const isEmbedded = driver.kind === 'embedded'
   const health = await serverHealth(driver, schema)
-  const aheadMs = Math.round(health.nowMs - (before + Date.now()) / 2)
   yield ofVersion(driver, health)
-  yield driver.kind === 'embedded' ? ofEmbedded() : ofSettings(health)
-  if (driver.kind === 'postgres') {
-    yield ofClock(aheadMs)
+  yield isEmbedded ? ofEmbedded() : ofSettings(health)
+  if (!isEmbedded) {
     yield ofConnections(health)
     yield await ofHints(driver, schema)
   }
   const { applied, pending } = await pendingMigrations(driver, schema)
   yield ofMigrations(schema, applied, pending.length)
   if (pending.length > 0) return
-  yield ofWorkers(await store.read.workers(), driver.kind === 'embedded')
-  yield* ofRuns(await runHealth(driver, schema), health.nowMs)
+  const before = Date.now()
+  const nowMs = await clockOf(driver, schema)
+  if (!isEmbedded) yield ofClock(Math.round(nowMs - (before + Date.now()) / 2))
+  yield ofWorkers(await store.read.workers(), isEmbedded)
+  yield* ofRuns(await runHealth(driver, schema), nowMs)
 }
 
 function ofVersion({ description }: Driver, { version, versionNumber }: ServerHealth): Finding {

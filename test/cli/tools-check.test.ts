@@ -55,7 +55,12 @@ const approval = (node: string) =>
 
 describeOn(['postgres18'], 'perdure check', (database) => {
   const world = worldOn(database)
-  const place = () => ({ database: urlOf(database), schema: world.schema })
+  /** On connections that may only read. */
+  const place = () => {
+    const url = new URL(urlOf(database))
+    url.searchParams.set('options', '-c default_transaction_read_only=on')
+    return { database: url.href, schema: world.schema }
+  }
   const check = (workflows: readonly unknown[], ...argv: readonly string[]) => {
     const { database: url, schema } = place()
     const commands = [checkCommand(async () => ({ workflows }))]
@@ -64,7 +69,9 @@ describeOn(['postgres18'], 'perdure check', (database) => {
 
   test('says which live runs of every style would diverge, where, by shape, and changes nothing', async () => {
     const code = [order('reserve', 'charge'), loop('count'), door('build'), approval('amount')]
-    const engine = await world.open([...code, mail] as readonly Definition[], {})
+    const engine = await world.open([...code, mail] as readonly Definition[], {
+      kernel: { closeGraceMs: 0 },
+    })
     for (const id of ['o-1', 'o-2', 'o-3'])
       await engine.start('order' as never, false as never, { id })
     await engine.start('order' as never, true as never, { id: 'o-long' })
@@ -140,13 +147,16 @@ describeOn(['postgres18'], 'perdure check', (database) => {
     const [{ uid } = { uid: '' }] = await world.sql(
       `select uid::text as uid from @schema@.runs where id = 'o-1'`,
     )
+    // `offset 0`: the record is made once, not once for each column.
     await world.sql(
       `with copies as (select gen_random_uuid() as uid, n from generate_series(1, 10000) n),
          rows as (
-           insert into @schema@.runs
-             select (json_populate_record(r, json_build_object('uid', c.uid, 'id', 'copy-' || c.n))).* from @schema@.runs r, copies c where r.uid = $1::uuid)
-         insert into @schema@.journal
-           select (json_populate_record(j, json_build_object('uid', c.uid))).* from @schema@.journal j, copies c where j.uid = $1::uuid`,
+           insert into @schema@.runs select (one).* from (
+             select json_populate_record(r, json_build_object('uid', c.uid, 'id', 'copy-' || c.n)) as one
+               from @schema@.runs r, copies c where r.uid = $1::uuid offset 0) x)
+         insert into @schema@.journal select (one).* from (
+           select json_populate_record(j, json_build_object('uid', c.uid)) as one
+             from @schema@.journal j, copies c where j.uid = $1::uuid offset 0) x`,
       [uid],
     )
     const startedAt = performance.now()

@@ -1,6 +1,6 @@
 // perdure init: what it makes works with the package as it is published.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import {
   mkdirSync,
   readdirSync,
@@ -10,9 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { newFolder, perdure } from './tools-support.js'
 
+const run = promisify(execFile)
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /** As npm install would leave it: the package from its archive, the others as this repository has them. */
@@ -33,6 +35,18 @@ function install(folder: string): void {
   renameSync(join(folder, 'package'), join(modules, 'perdure'))
 }
 
+/** What it writes, if it ends well. */
+async function bin(folder: string, name: string, ...argv: readonly string[]): Promise<string> {
+  const env = { ...process.env, NODE_ENV: 'test', NO_COLOR: '1' }
+  const file = join(folder, 'node_modules', name)
+  const { stdout } = await run(process.execPath, [file, ...argv], { cwd: folder, env }).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${name}: ${error.stdout}${error.stderr}`)
+    },
+  )
+  return stdout
+}
+
 test('a new folder has a workflow, whose test passes, whose types are right, and which runs', async () => {
   const cwd = newFolder()
   const { exit, out } = await perdure(['init', 'my-workflows'], { cwd })
@@ -47,19 +61,6 @@ test('a new folder has a workflow, whose test passes, whose types are right, and
   expect(readFileSync(join(folder, 'README.md'), 'utf8').split('\n').length).toBeLessThan(15)
   install(folder)
 
-  const bin = (name: string, ...argv: readonly string[]): string => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [join(folder, 'node_modules', name), ...argv],
-      { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_ENV: 'test', NO_COLOR: '1' } },
-    )
-    if (status !== 0) throw new Error(`${name}: ${stdout}${stderr}`)
-    return stdout
-  }
-  expect(bin('vitest/vitest.mjs', 'run')).toMatch(/Tests +1 passed/)
-  // Throws with what is wrong.
-  bin('typescript/bin/tsc')
-
   writeFileSync(
     join(folder, 'run.ts'),
     `import { createEngine } from 'perdure'
@@ -71,7 +72,14 @@ console.log((await engine.explain('h-1')).sentence)
 await engine.close()
 `,
   )
-  expect(bin('tsx/dist/cli.mjs', 'run.ts')).toContain('h-1 is not moving because it sleeps')
+  const [tested, , ran] = await Promise.all([
+    bin(folder, 'vitest/vitest.mjs', 'run'),
+    // Exit 1 if a type is wrong.
+    bin(folder, 'typescript/bin/tsc'),
+    bin(folder, 'tsx/dist/cli.mjs', 'run.ts'),
+  ])
+  expect(tested).toMatch(/Tests +1 passed/)
+  expect(ran).toContain('h-1 is not moving because it sleeps')
 }, 120_000)
 
 test('a folder that has such files is refused, and left as it is', async () => {

@@ -23,7 +23,7 @@ const review = workflow('review', async (wf, topic: string) => {
 })
 const nap = workflow('nap', async (wf) => {
   await wf.do('lie down', () => note('lie down', null))
-  await wf.sleep('sleep', '3s')
+  await wf.sleep('sleep', '1h')
   return wf.do('get up', () => note('get up', 'rested'))
 })
 const report = machine('report', {
@@ -81,6 +81,13 @@ const greeting = (text: string) => ({
   output: { cel: 'text' },
 })
 
+/** Is closed when the test ends. */
+const open: typeof createEngine = async (options) => {
+  const engine = await createEngine(options)
+  onTestFinished(() => engine.close())
+  return engine
+}
+
 describeOn(['postgres18'], 'perdure export and import', (database) => {
   function target() {
     const schema = freshSchema()
@@ -90,13 +97,22 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
       await client.query(`drop schema if exists ${schema} cascade`)
       await client.end()
     })
-    return { schema, at: ['--database', urlOf(database), '--schema', schema] }
+    const at = ['--database', urlOf(database), '--schema', schema]
+    /** Two hours later, for all connections. */
+    const later = async () => {
+      const client = new pg.Client(urlOf(database))
+      await client.connect()
+      await client.query(`create or replace function ${schema}.clock_v1() returns timestamptz language sql volatile as
+        'select date_trunc(''milliseconds'', clock_timestamp()) + interval ''2 hours'''`)
+      await client.end()
+    }
+    return { schema, at, later }
   }
 
   test('runs in the middle of their work go on in PostgreSQL, and each step is executed once in all', async () => {
     const cwd = newFolder()
     const embedded = `file:${join(cwd, '.perdure/data')}`
-    const source = await createEngine({ database: embedded, workflows })
+    const source = await open({ database: embedded, workflows })
     await source.graphs.save(greeting('hello') as never)
     const done = await source.run(score, { id: 'x' })
     await source.start(review, 'bees', { id: 'waiting' })
@@ -109,11 +125,12 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     for (const id of ['waiting', 'sleeping', 'middle', 'stored']) {
       await eventually(async () => (await source.get(id))?.status).toBe('waiting')
     }
-    const [child] = (await source.list({ parentId: 'middle', workflow: 'review' })).items
-    await eventually(async () => (await source.get(child?.id ?? ''))?.status).toBe('waiting')
+    // The one behind it: first it waits for its score.
+    const children = () =>
+      source.list({ parentId: 'middle', workflow: 'review', status: 'waiting' })
+    await eventually(async () => (await children()).items.length).toBe(1)
+    const childId = (await children()).items[0]?.id ?? ''
     await source.signal('waiting', 'approval', 'ada')
-    await source.pause('sleeping')
-    await source.resume('sleeping')
     await eventually(async () => (await source.get('waiting'))?.status).toBe('completed')
     await source.start(review, 'ants', { id: 'mail' })
     await eventually(async () => (await source.get('mail'))?.status).toBe('waiting')
@@ -129,7 +146,7 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     expect(exported.err).toContain('are paused here, and go on where they are imported')
     expect(exported.exit).toBe(0)
 
-    const { schema, at } = target()
+    const { schema, at, later } = target()
     expect(await perdure(['import', 'runs.jsonl', ...at], { cwd })).toMatchObject({ exit: 0 })
     const again = await perdure(['import', 'runs.jsonl', ...at], { cwd })
     expect(again.exit).toBe(1)
@@ -140,18 +157,19 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     expect(skipped.lines).toMatchObject([{ runs: 0, skipped: 9 }])
 
     // The one that is left behind does nothing more, whoever opens it.
-    const left = await createEngine({ database: embedded, workflows })
+    const left = await open({ database: embedded, workflows })
     expect(await left.get('sleeping')).toMatchObject({ status: 'waiting', reason: 'paused' })
 
     isBroken = false
-    const engine = await createEngine({ database: urlOf(database), schema, workflows })
+    await later()
+    const engine = await open({ database: urlOf(database), schema, workflows })
     expect(await engine.handle(nap, 'sleeping').result()).toBe('rested')
     const [page, error] = await engine.documents('failed')
     expect(page).toMatchObject({ content: { text: 'one' } })
     expect(error).toMatchObject({ content: { error: 'no paper' } })
     await engine.retry('failed')
     expect(await engine.handle(report, 'failed').result()).toEqual({ pages: 1 })
-    await engine.signal(child?.id ?? '', 'approval', 'eve')
+    await engine.signal(childId, 'approval', 'eve')
     expect(await engine.handle(lead, 'middle').result()).toEqual({
       total: 5,
       text: 'About four, approved by eve',
@@ -165,8 +183,6 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     expect(await engine.handle(review, 'mail').result()).toBe('About ants, approved by bob')
     expect(await engine.get('waiting')).toMatchObject({ output: 'About bees, approved by ada' })
     expect(done.status).toBe('completed')
-    await left.close()
-    await engine.close()
     expect([...ran].sort()).toEqual(
       [
         ...['draw', 'print', 'lie down', 'get up', 'score', 'score'],
@@ -178,15 +194,15 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
   test('what a worker has is not moved, but may be copied to be looked at', async () => {
     const cwd = newFolder()
     const [from, to] = [target(), target()]
-    let open: () => void = () => {}
+    let release: () => void = () => {}
     const gate = new Promise<void>((resolve) => {
-      open = resolve
+      release = resolve
     })
     const busy = workflow('busy', async (wf) => {
       await wf.do('first', () => 1)
       await wf.do('second', () => gate)
     })
-    const engine = await createEngine({
+    const engine = await open({
       database: urlOf(database),
       schema: from.schema,
       workflows: [busy],
@@ -206,21 +222,19 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     expect(copied.exit).toBe(0)
     const imported = await perdure(['import', 'copy.jsonl', ...to.at], { cwd })
     expect(imported.out).toBe('1 runs imported.')
-    const other = await createEngine({
+    const other = await open({
       database: urlOf(database),
       schema: to.schema,
       workflows: [busy],
     })
     expect(await other.get('b-1')).toMatchObject({ status: 'waiting', reason: 'paused' })
-    open()
+    release()
     await run.result()
-    await engine.close()
-    await other.close()
   })
 
   test('a file that is cut, changed or no export is refused, and nothing of it is imported', async () => {
     const cwd = newFolder()
-    const source = await createEngine({ database: `file:${join(cwd, '.perdure/data')}`, workflows })
+    const source = await open({ database: `file:${join(cwd, '.perdure/data')}`, workflows })
     await source.run(score, { id: 'x' }, { id: 's-1' })
     await source.run(score, { id: 'y' }, { id: 's-2' })
     await source.close()
