@@ -39,7 +39,6 @@ describeOn(['postgres18'], 'perdure doctor', (database) => {
     expect(idle.out).toContain('next: start one: perdure worker')
 
     const other = await world.open([order('reserve')])
-    await engine.get('o-1').catch(() => {})
     await other.start('order' as never, undefined as never, { id: 'o-2' })
     await eventually(async () => (await other.get('o-2'))?.status).toBe('waiting')
     const [{ uid } = { uid: '' }] = await world.sql(
@@ -62,6 +61,14 @@ describeOn(['postgres18'], 'perdure doctor', (database) => {
     expect(ill.out).toContain(
       '✗ divergence  1 have diverged: their code does not match their history (o-2).',
     )
+  })
+
+  test('settings that could lose what was committed are named', async () => {
+    const url = new URL(urlOf(database))
+    url.searchParams.set('options', '-c synchronous_commit=off')
+    const { out } = await perdure(['doctor', '--database', url.href, '--schema', world.schema])
+    expect(out).toMatch(/! durability {2}.*synchronous_commit.* off: a power cut can take back/)
+    expect(out).toMatch(/next: turn .*synchronous_commit/)
   })
 
   test('a database without tables, or that does not answer, is bad', async () => {

@@ -1,5 +1,6 @@
 // perdure export and import: runs that go on in another database.
 
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -193,7 +194,7 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
 
   test('what a worker has is not moved, but may be copied to be looked at', async () => {
     const cwd = newFolder()
-    const [from, to] = [target(), target()]
+    const from = target()
     let release: () => void = () => {}
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -220,16 +221,41 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
       cwd,
     })
     expect(copied.exit).toBe(0)
-    const imported = await perdure(['import', 'copy.jsonl', ...to.at], { cwd })
+    const imported = await perdure(['import', 'copy.jsonl'], { cwd })
     expect(imported.out).toBe('1 runs imported.')
-    const other = await open({
-      database: urlOf(database),
-      schema: to.schema,
-      workflows: [busy],
-    })
+    expect(imported.err).toContain('those that have not ended are paused')
+    const embedded = `file:${join(cwd, '.perdure/data')}`
+    const other = await open({ database: embedded, workflows: [busy] })
     expect(await other.get('b-1')).toMatchObject({ status: 'waiting', reason: 'paused' })
     release()
     await run.result()
+  })
+
+  test('what a worker had that has died is moved, and its crash is counted', async () => {
+    const cwd = newFolder()
+    const { schema, at } = target()
+    const engine = await createEngine({ database: urlOf(database), schema, workflows: [review] })
+    for (const id of ['known', 'unknown']) await engine.start(review, 'bees', { id })
+    await eventually(async () => (await engine.list({ status: 'waiting' })).items.length).toBe(2)
+    await engine.close()
+    const client = new pg.Client(urlOf(database))
+    await client.connect()
+    const [dead, gone] = [randomUUID(), randomUUID()]
+    await client.query(
+      `insert into ${schema}.workers values ($1, now() - interval '1 hour', now(), 7, 'b', '[]')`,
+      [dead],
+    )
+    const own = `update ${schema}.runs set owner = $1, status = 'running', reason = null, due_at = null where id = $2`
+    await client.query(own, [dead, 'known'])
+    await client.query(own, [gone, 'unknown'])
+    await client.end()
+    const { exit, out } = await perdure(['export', '--workflow', 'review', ...at], { cwd })
+    expect(exit).toBe(0)
+    const runs = out.split('\n').flatMap((line) => JSON.parse(line).run ?? [])
+    expect(runs).toMatchObject([
+      { id: 'known', status: 'waiting', owner: null, crashes: 1 },
+      { id: 'unknown', status: 'waiting', owner: null, crashes: 1 },
+    ])
   })
 
   test('a file that is cut, changed or no export is refused, and nothing of it is imported', async () => {
