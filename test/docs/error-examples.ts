@@ -31,6 +31,7 @@ import { sqlOf } from '../../src/store/sql.js'
 import { openStepTransaction } from '../../src/store/step-transaction.js'
 import * as testing from '../../src/testing/errors.js'
 import { simulate } from '../../src/testing/index.js'
+import * as tools from '../../src/tools/errors.js'
 
 const schema = {
   '~standard': {
@@ -212,6 +213,11 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   DATABASE_UNAVAILABLE: () =>
     createEngine({ database: 'postgres://app:secret@127.0.0.1:1/app', worker: false }),
   DATABASE_NEWER: () => migrate(newerDatabase, 'perdure'),
+  DATABASE_OLDER: () => tools.databaseOlder(newerDatabase, 'perdure', 8, 2),
+  RUNS_BUSY: () => tools.runsBusy(['o-1', 'o-2']),
+  RUNS_EXIST: () => tools.runsExist(['o-1']),
+  EXPORT_INVALID: () => tools.exportInvalid(7, 'the end is missing'),
+  FOLDER_TAKEN: () => tools.folderTaken('orders', ['package.json']),
   DATABASE_VERSION: () => errors.databaseVersion('.perdure/data', '17', 18),
   DATABASE_LOCKED: () =>
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
