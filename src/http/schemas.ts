@@ -46,11 +46,27 @@ export const storedError = z
     name: z.string(),
     message: z.string(),
     code: z.string().optional(),
+    hint: z.string().optional(),
     stack: z.string().optional().openapi({ description: 'For authors and admins only.' }),
     step: z.string().optional(),
     attempt: z.number().optional(),
   })
   .openapi('StoredError')
+
+/** What a run has asked for and not heard of yet. */
+export const openQuestion = z
+  .object({
+    kind: z.enum(['step', 'timer', 'wait', 'child']),
+    name: z.string(),
+    since: moment,
+    until: orNull(moment).openapi({ description: 'When it is due, or tried again.' }),
+    names: z.array(z.string()).openapi({ description: 'wait: the signals that it takes.' }),
+    event: orNull(z.string()),
+    runId: orNull(z.string()).openapi({ description: 'child, wait: the run it waits for.' }),
+    attempt: z.number(),
+    error: orNull(storedError).openapi({ description: 'Of its last attempt.' }),
+  })
+  .openapi('OpenQuestion')
 
 export const runInfo = z
   .object({
@@ -78,6 +94,7 @@ export const runInfo = z
       .optional(),
     tags: texts,
     attempt: z.number(),
+    open: z.array(openQuestion),
     undo: z.array(z.object({ step: z.string(), state: z.string() })),
     createdAt: moment,
     updatedAt: moment,
