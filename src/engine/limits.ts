@@ -1,7 +1,6 @@
 // What holds a run up that asks for a slot, and all limits as people see them.
 
-import type { LimitUse, NamedRules, RunReader, RunView } from '../kernel/store.js'
-import type { RunId } from '../model/ids.js'
+import type { LimitedRun, LimitUse, NamedRules, RunReader, RunView } from '../kernel/store.js'
 import type { LimitInfo } from './limit-types.js'
 
 /** So many of those that have a slot are named. */
@@ -73,7 +72,10 @@ export async function whyNoSlot(read: RunReader, view: RunView): Promise<string>
   return `"${definition}" may begin ${rate.runs} runs in ${rate.perMs / 1000} s`
 }
 
-function listed(ids: readonly RunId[]): string {
-  const named = ids.slice(0, NAMED_MAX).join(', ')
+function listed(ids: readonly LimitedRun[]): string {
+  const named = ids
+    .slice(0, NAMED_MAX)
+    .map(({ id }) => id)
+    .join(', ')
   return ids.length > NAMED_MAX ? `${named} and others` : named
 }

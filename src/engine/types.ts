@@ -17,6 +17,7 @@ import type {
 import type { WaitReason } from '../model/run.js'
 import type { Description } from './describe-types.js'
 import type { HasGraphs } from './graph-types.js'
+import type { HasInsight } from './insight-types.js'
 import type { LimitInfo } from './limit-types.js'
 import type { LoggedNode } from './logged-node.js'
 import type {
@@ -42,6 +43,7 @@ import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
 export type * from './graph-types.js'
+export type * from './insight-types.js'
 export type { LimitInfo } from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
@@ -68,7 +70,7 @@ export interface EngineEvents {
 }
 
 /** All that can be done from outside. */
-export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs {
+export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsight<W> {
   start<D extends Target<W>>(
     target: D,
     ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & { transaction?: undefined }>

@@ -4,7 +4,9 @@ import { z } from '@hono/zod-openapi'
 import { ROLES } from './access.js'
 import {
   instant,
+  KINDS,
   moment,
+  offer,
   openQuestion,
   orNull,
   runInfo,
@@ -48,21 +50,13 @@ export const activity = z
   })
   .openapi('Activity')
 
-const offer = z.object({
-  kind: z.enum(['signal', 'transition', 'event']),
-  name: z.string(),
-  schema: jsonSchema,
-  title: orNull(z.string()),
-  description: orNull(z.string()),
-})
-
 export const inboxItem = z
   .object({
     id: z.string(),
     workflow: z.string(),
     version: z.string(),
     workspace: z.string(),
-    kind: z.enum(['workflow', 'task', 'machine', 'graph']),
+    kind: z.enum(KINDS),
     place: orNull(z.string()),
     hasError: z.boolean(),
     error: orNull(storedError),
@@ -93,7 +87,8 @@ export const stepStats = z
   })
   .openapi('StepStats')
 
-export const seqQuery = { seq: whole(999_999_999) }
+/** Left out: the last one. */
+export const seqQuery = { seq: whole(999_999_999).optional() }
 
 export const runAt = z
   .object({
@@ -103,6 +98,9 @@ export const runAt = z
     status: z.enum(STATUSES),
     place: orNull(z.string()),
     state: value,
+    isStateKnown: z.boolean().openapi({
+      description: 'false: a workflow keeps only the last state that it has set.',
+    }),
     input: value,
     output: value,
     error: orNull(storedError),
@@ -143,11 +141,9 @@ export const expressionCheck = z
     known: z.array(
       z.object({
         name: z.string(),
-        from: z
-          .enum(['run', 'node', 'variable', 'around'])
-          .openapi({
-            description: '`around`: of the container or the node itself: item, attempt.',
-          }),
+        from: z.enum(['run', 'node', 'variable', 'around']).openapi({
+          description: '`around`: of the container or the node itself: item, attempt.',
+        }),
       }),
     ),
   })

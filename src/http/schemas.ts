@@ -68,13 +68,23 @@ export const openQuestion = z
   })
   .openapi('OpenQuestion')
 
+export const offer = z.object({
+  kind: z.enum(['signal', 'transition', 'event']),
+  name: z.string(),
+  schema: orNull(value).openapi({ description: 'A JSON Schema, null if none is known.' }),
+  title: orNull(z.string()),
+  description: orNull(z.string()),
+})
+
+export const KINDS = ['workflow', 'task', 'machine', 'graph'] as const
+
 export const runInfo = z
   .object({
     id: z.string(),
     workflow: z.string(),
     version: z.string(),
     workspace: z.string(),
-    kind: z.enum(['workflow', 'task', 'machine', 'graph']),
+    kind: z.enum(KINDS),
     parentId: orNull(z.string()),
     status: z.enum(STATUSES),
     input: value,
@@ -86,9 +96,7 @@ export const runInfo = z
     retryable: z.boolean().optional(),
     reason: z.string().optional(),
     until: orNull(moment).optional(),
-    available: z
-      .array(z.object({ kind: z.string(), name: z.string(), schema: orNull(value) }))
-      .optional(),
+    available: z.array(offer).optional(),
     children: z
       .array(z.object({ id: z.string(), workflow: z.string(), status: z.enum(STATUSES) }))
       .optional(),
@@ -296,4 +304,5 @@ export const filterQuery = {
   createdAfter: instant.optional(),
   createdBefore: instant.optional(),
   text: z.string().max(128).optional(),
+  kind: z.enum(KINDS).optional(),
 }
