@@ -1,7 +1,7 @@
 // What holds a run up that asks for a slot, and all limits as people see them.
 
 import type { LimitedRun, LimitUse, NamedRules, RunReader, RunView } from '../kernel/store.js'
-import type { LimitInfo } from './limit-types.js'
+import type { LimitInfo, LimitRuns } from './limit-types.js'
 
 /** So many of those that have a slot are named. */
 const NAMED_MAX = 3
@@ -38,6 +38,28 @@ function infoOf(use: LimitUse, rules: readonly NamedRules[]): LimitInfo {
 function smallest(rules: readonly NamedRules[]): number | null {
   const limits = rules.flatMap(({ perWorkspace }) => (perWorkspace === null ? [] : [perWorkspace]))
   return limits.length === 0 ? null : Math.min(...limits)
+}
+
+const RUNS_MAX = 20
+
+/** As `limits` names it. */
+export async function limitRuns(
+  read: RunReader,
+  { kind, workflow, name }: Pick<LimitInfo, 'kind' | 'workflow' | 'name'>,
+): Promise<LimitRuns> {
+  const where = {
+    definition: workflow ?? '',
+    workspace: kind === 'workspace' ? (name ?? '') : '',
+    key: kind === 'key' ? (name ?? '') : '',
+  }
+  const [holders, waiters] = await Promise.all([
+    read.holders(where, RUNS_MAX),
+    read.askers(where, RUNS_MAX),
+  ])
+  const told = ({ id, workspace, definition, since }: LimitedRun) => {
+    return { id, workflow: definition, workspace, since: new Date(since) }
+  }
+  return { holders: holders.map(told), waiters: waiters.map(told) }
 }
 
 /** Why a run has no slot: a sentence without its beginning. */

@@ -114,12 +114,15 @@ export const nodeTypeInfo = z
   .object({
     name: z.string(),
     title: z.string(),
-    group: z.enum(['flow', 'data', 'time', 'container', 'call', 'custom']),
+    group: z.string().openapi({
+      description:
+        'flow, data, time, container, call; of a registered type what stands before its dot.',
+    }),
     description: orNull(z.string()),
     isBuiltIn: z.boolean(),
     isContainer: z.boolean(),
     outputs: orNull(z.array(z.string())).openapi({
-      description: 'The ways out of it, for `when` of an edge; null: they are named in its config.',
+      description: 'Ways out of it, for `when` of an edge; null: they are named in its config.',
     }),
     config: jsonSchema,
   })
@@ -165,3 +168,20 @@ export const me = z
     }),
   })
   .openapi('Me')
+
+const limitedRun = z.object({
+  id: z.string(),
+  workflow: z.string(),
+  workspace: z.string(),
+  since: moment,
+})
+
+export const limitRuns = z
+  .object({ holders: z.array(limitedRun), waiters: z.array(limitedRun) })
+  .openapi('LimitRuns')
+
+export const limitQuery = {
+  kind: z.enum(['definition', 'workspace', 'key']),
+  workflow: z.string().max(128).optional(),
+  name: z.string().max(300).optional(),
+}
