@@ -106,7 +106,7 @@ async function definitionsOf(
     const numbers = Array.from({ length: head.version }, (_, i) => ({ name, version: i + 1 }))
     const texts = await store.definitionTexts(numbers)
     const versions = texts
-      .map(({ version, note, json }) => ({ version, note, json }))
+      .map(({ version, note, author, json }) => ({ version, note, author, json }))
       .sort((a, b) => a.version - b.version)
     records.push({ name, workspace, isArchived, versions })
   }

@@ -146,12 +146,12 @@ async function saveDefinition(store: ToolStore, record: DefinitionRecord): Promi
   const head = await store.definition(name)
   const wanted = versions.map(({ version }) => ({ name, version }))
   const known = new Map((await store.definitionTexts(wanted)).map((one) => [one.version, one.json]))
-  for (const { version, note, json } of versions) {
+  for (const { version, note, author, json } of versions) {
     const there = known.get(version)
     if (there === json) continue
     if (there !== undefined) throw graphDiffers(name, version)
     const limits = graphMade(JSON.parse(json)).limits?.rules ?? null
-    const what = { name, workspace, json, note, expected: version - 1, limits }
+    const what = { name, workspace, json, note, author, expected: version - 1, limits }
     const saved = await store.saveDefinition({ ...what, schedules: [], events: [] })
     if (saved.kind === 'taken') throw nameTaken(name, 'stored')
     if (saved.kind === 'code') throw nameTaken(name, 'code')

@@ -32,6 +32,7 @@ export interface DefinitionRecord {
   readonly versions: readonly {
     readonly version: number
     readonly note: string | null
+    readonly author: string | null
     readonly json: string
   }[]
 }
