@@ -35,6 +35,7 @@ function statuses(text: string, before: readonly string[] = []): readonly string
 /** As client.list and the routes for many take it. */
 export function filterOf(io: Io, options: FilterOptions) {
   const { status, workflow, reason, tag: tags, since, text } = options
-  const createdAfter = since === undefined ? undefined : momentOf(io, '--since', since)
+  const createdAfter =
+    since === undefined ? undefined : momentOf(io, '--since', since).toISOString()
   return given({ status, workflow, reason, tags, createdAfter, text })
 }

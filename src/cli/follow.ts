@@ -24,6 +24,8 @@ export interface Following {
 const LOOK_MS = 100
 const LOOK_MAX_MS = 2_000
 const SPIN_MS = 100
+/** So long an entry may be on its way. */
+const TOLD_MS = 3_000
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 /** What ends by itself within this is waited out. */
 const PATIENCE_MS = 60_000
@@ -46,12 +48,14 @@ class Follower {
   private readonly io: Io
   private readonly id: string
   private readonly how: Following
-  private readonly story = new Story()
+  private story = new Story()
   private readonly stop = new AbortController()
   private end: Ended = 'over'
   private lookMs = LOOK_MS
   private question: AbortController | null = null
   private isInterrupted = false
+  /** When something was given to it of which no entry has told yet. */
+  private givenAt = Number.NEGATIVE_INFINITY
   private readonly said = new Set<string>()
 
   constructor(talk: Talk, io: Io, id: string, how: Following) {
@@ -92,11 +96,10 @@ class Follower {
       for await (const entry of handle.events({ after: this.how.after ?? 0, signal })) {
         if (MAY_ANSWER.test(entry.kind)) this.question?.abort()
         this.lookMs = LOOK_MS
+        this.givenAt = Number.NEGATIVE_INFINITY
+        const line = this.story.tell(entry, this.io.now())
         if (this.how.isJson) this.how.say(json(entry))
-        else {
-          const line = this.story.tell(entry, this.io.now())
-          if (line) this.how.say(drawLine(line, this.drawn()))
-        }
+        else if (line) this.how.say(drawLine(line, this.drawn()))
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -105,8 +108,16 @@ class Follower {
 
   private async workflow(): Promise<string> {
     const run = await this.run()
+    this.story = new Story(await this.beginningOf(run))
     if (!this.how.isJson) this.how.say(`${run.workflow} ${this.io.paint.bold(run.id)}`)
     return run.workflow
+  }
+
+  /** Where a machine is before its first transition. */
+  private async beginningOf({ kind, workflow }: RunInfo): Promise<string | null> {
+    if (kind !== 'machine') return null
+    const { places } = await this.talk.client.describe(workflow)
+    return places[0]?.name ?? null
   }
 
   private drawn() {
@@ -137,6 +148,9 @@ class Follower {
       // The stream of entries tells of a server that is gone.
       const waiting = await this.waiting(this.id, CHILDREN_DEPTH).catch(() => null)
       if (waiting === null || signal.aborted) continue
+      // What it waits for is told before it is asked for.
+      const isTold = this.story.isWaiting && this.io.now() - this.givenAt > TOLD_MS
+      if (!isTold && this.how.asks && this.lookMs < LOOK_MAX_MS) continue
       if (this.how.asks && this.io.canAsk && !this.how.isJson) await this.ask(waiting)
       else if (this.how.asks && isForPersonAlone(waiting, this.io.now())) this.leave('waits')
     }
@@ -170,11 +184,15 @@ class Follower {
     io.status(null)
     try {
       const answer = await askPerson(io, waiting, question.signal)
-      if (answer) await give(talk.client, waiting, answer)
-      else if (!question.signal.aborted) this.leave('left')
+      if (answer) {
+        this.givenAt = io.now()
+        await give(talk.client, waiting, answer)
+      }
+      if (!answer && !question.signal.aborted) this.leave('left')
     } catch (error) {
       if (!PerdureError.is(error)) throw error
       // Wrong, or too late: it is asked again if it still waits.
+      this.givenAt = Number.NEGATIVE_INFINITY
       printError(io, error, false, false)
     } finally {
       this.question = null

@@ -102,7 +102,7 @@ interface Order {
 
 async function many(talk: Talk, io: Io, { verb, filter, options }: Order): Promise<Exit> {
   // What is created behind the question is not part of its answer.
-  const which = { createdBefore: new Date(io.now() + 1), ...filter }
+  const which = { createdBefore: new Date(io.now() + 1).toISOString(), ...filter }
   const order = async (more: object): Promise<Answer> =>
     (await talk.ask({
       method: 'POST',

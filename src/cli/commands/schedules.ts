@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { ScheduleInfo } from '../../index.js'
+import { didYouMean, PerdureError } from '../../model/errors.js'
 import { talking } from '../connect.js'
 import { EXIT } from '../exit.js'
 import { given, momentOf, type Pairs, pair, readValue, whole } from '../input.js'
@@ -39,8 +40,12 @@ const timesOf = ({ cron, timezone, everyMs, at }: ScheduleInfo, now: number): st
 function addList(cli: Cli, schedules: Command): void {
   const { io, act } = cli
   act<object>(
-    schedules.command('list', { isDefault: true }).description('lists schedules'),
-    talking(cli, async ({ client }, _, { json: isJson }) => {
+    schedules
+      .command('list', { isDefault: true })
+      .description('lists schedules')
+      .allowExcessArguments(),
+    talking(cli, async ({ client }, [unknown], { json: isJson }) => {
+      if (unknown !== undefined) throw verbUnknown(unknown, schedules)
       const all: ScheduleInfo[] = []
       for await (const one of client.schedules.list()) {
         if (isJson) io.out(json(one))
@@ -62,6 +67,15 @@ function addList(cli: Cli, schedules: Command): void {
       return EXIT.done
     }),
   )
+}
+
+/** What follows `schedules` and is no command of it comes to the one that needs no word. */
+function verbUnknown(word: string, { commands }: Command): PerdureError {
+  const names = commands.map((command) => command.name())
+  const near = didYouMean(word, names)
+  return new PerdureError('OPTION_UNKNOWN', `Unknown command 'schedules ${word}'.`, {
+    hint: near ? `did you mean ${near}?` : `it has ${names.join(', ')}`,
+  })
 }
 
 function nextOf({ isPaused, nextAt }: ScheduleInfo, now: number): string {

@@ -7,6 +7,8 @@ import { type Column, json, jsonBlock, oneLine, type Room, table } from './text.
 import { ago, clock, clockSeconds, span } from './time.js'
 import { timeline } from './timeline.js'
 
+const NARROW = 100
+
 export function runsTable(runs: readonly RunInfo[], now: number, room: Room): string[] {
   const columns: readonly Column<RunInfo>[] = [
     {
@@ -20,7 +22,9 @@ export function runsTable(runs: readonly RunInfo[], now: number, room: Room): st
     { head: 'created', cell: ({ createdAt }) => ago(createdAt, now), isRight: true },
     { head: 'took', cell: (run) => tookOf(run, now), isRight: true },
   ]
-  return table(runs, columns, room)
+  // Ids are there to be copied: they stay whole.
+  const isNarrow = room.width !== null && room.width < NARROW
+  return table(runs, isNarrow ? columns.slice(0, -1) : columns, room)
 }
 
 /** From its start to its end, or until now. */

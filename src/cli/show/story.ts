@@ -60,6 +60,11 @@ export class Story {
     return told ? { ...QUIET, name: entry.name, ...told } : null
   }
 
+  /** Something from outside is open. */
+  get isWaiting(): boolean {
+    return [...this.opened.values()].some(({ kind }) => /^(wait|child)\./.test(kind))
+  }
+
   /** What happens now, as far as the journal says. */
   now(now: number): string {
     const { last } = this
@@ -204,7 +209,7 @@ export interface Drawn {
 }
 
 const NAME_WIDTH = 18
-const TOOK_WIDTH = 8
+const TOOK_WIDTH = 9
 const ASIDE_WIDTH = 32
 const TEXT_WIDTH = 30
 const MARGIN = '  '
@@ -216,7 +221,7 @@ export function drawLine(line: Line, { width, paint }: Drawn): string {
   // A duration ends where the others end; what is no duration begins where they begin.
   const right = took
     ? [took.padStart(TOOK_WIDTH), line.aside].filter(Boolean).join(' · ')
-    : line.aside && `${' '.repeat(2)}${line.aside}`
+    : line.aside && `${' '.repeat(3)}${line.aside}`
   const leftWidth =
     width === null
       ? NAME_WIDTH + 1 + TEXT_WIDTH
