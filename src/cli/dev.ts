@@ -12,6 +12,7 @@ import { openDatabase, type Reopened } from '../reopen.js'
 import { addressIn, announce } from './address.js'
 import { listen } from './listen.js'
 import { engineOptionsOf, filesIn, loadProject, type Project } from './project.js'
+import { ownToken } from './tokens.js'
 
 export interface DevOptions {
   readonly folder: string
@@ -89,7 +90,7 @@ export class Dev {
     this.opened = database
     this.database = database.description
     const { directory } = database
-    const address = { url: serving.url, pid: process.pid }
+    const address = { url: serving.url, pid: process.pid, ...ownToken(project.serve.tokens) }
     this.withdraw = directory === null ? () => {} : announce(dirname(directory), address)
     this.watched = stamps(project.watched)
     this.files = filesIn(project.folder).join('\n')

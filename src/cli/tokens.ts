@@ -26,3 +26,10 @@ function tokenOf(text: string, i: number): TokenOption {
   const role = text.slice(0, at).trim() as TokenOption['role']
   return { role, token: text.slice(at + 1).trim(), name: `PERDURE_TOKENS ${i + 1}` }
 }
+
+/** What the other commands of this machine use. Nothing where it is open, or only hashes are known. */
+export function ownToken(tokens: HandlerOptions['tokens']): { readonly token?: string } {
+  const plain = (tokens ?? []).filter((one) => 'token' in one)
+  const best = plain.find(({ role }) => role === 'admin') ?? plain[0]
+  return best ? { token: best.token } : {}
+}

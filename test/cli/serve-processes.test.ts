@@ -34,10 +34,10 @@ const HOLDER = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as later } from 'node:timers/promises'
 import { workflow } from 'perdure'
-export const holder = workflow('holder', async (wf) => {
+export const holder = workflow('holder', async (wf, until: string) => {
   await wf.do('hold', async () => {
     appendFileSync('began.txt', process.pid + '\\n')
-    while (!existsSync('go')) await later(20)
+    while (!existsSync(until)) await later(20)
   })
   return wf.do('last', () => process.pid)
 })
@@ -125,7 +125,7 @@ describeOn(['postgres18'], 'processes', (database) => {
     const first = perdure(serve, folder, { ...env, LOG_FORMAT: 'text' })
     await first.says('serving at')
     const url = /http:\/\/127.0.0.1:\d+/.exec(first.errors)?.[0] ?? ''
-    await apiAt(url)('POST', '/api/v1/workflows/holder/runs', { id: 'held' })
+    await apiAt(url)('POST', '/api/v1/workflows/holder/runs', { input: 'go', id: 'held' })
     await expect.poll(() => existsSync(join(folder, 'began.txt'))).toBe(true)
     first.child.kill('SIGTERM')
     await first.says('SIGTERM: closing')
@@ -140,9 +140,12 @@ describeOn(['postgres18'], 'processes', (database) => {
     // The step was recorded by the one that ended; where the next one was executed is not said here.
     expect([first.child.pid, second.child.pid]).toContain(output)
     expect(readFileSync(join(folder, 'began.txt'), 'utf8').trim()).toBe(String(first.child.pid))
-    // A second signal does not wait.
-    second.child.kill('SIGTERM')
-    expect(await second.ended).toBe(0)
+    // A second signal does not wait for a step that does not end.
+    await apiAt(again)('POST', '/api/v1/workflows/holder/runs', { input: 'never', id: 'endless' })
+    await expect.poll(() => readFileSync(join(folder, 'began.txt'), 'utf8').trim()).toMatch(/\n/)
+    const signals = setInterval(() => second.child.kill('SIGTERM'), 200)
+    expect(await second.ended).toBe(130)
+    clearInterval(signals)
   })
 })
 

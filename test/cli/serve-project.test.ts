@@ -1,6 +1,7 @@
 // The workflows of folders, loaded by one process of its own: what is bundled is imported by Node.
 
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -54,6 +55,10 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       "import { hello } from './code'\nexport default { workflows: [hello], schema: 'own', serve: { hosts: ['x'] } }",
     'code.ts': hello('listed'),
     'workflows/unlisted.ts': `${hello('unlisted')}throw new Error('must not be loaded')`,
+  },
+  documented: {
+    'perdure.config.ts':
+      /```ts\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/running.md'), 'utf8'))?.[1] ?? '',
   },
   // One copy of what the config and the workflows both import.
   same: {
@@ -110,6 +115,11 @@ test('a project is found in its folders, in CommonJS and in TypeScript, and what
     found: ['listed function perdure.config.ts'],
     options: { schema: 'own' },
     serve: { hosts: ['x'] },
+  })
+  expect(all.documented).toEqual({
+    found: ['hello function perdure.config.ts'],
+    options: { retention: '90 days' },
+    serve: { hosts: ['perdure.example.com'] },
   })
   expect(all.same?.found).toEqual(['same function workflows/a.js'])
   expect(all.empty?.found).toEqual([])

@@ -17,7 +17,7 @@ import type { AddCommand, Common } from '../program.js'
 import { engineOptionsOf, loadProject, type Project } from '../project.js'
 import { nothingFound } from '../project-errors.js'
 import { heedSignals, leaveSoon } from '../stopping.js'
-import { tokensOf } from '../tokens.js'
+import { ownToken, tokensOf } from '../tokens.js'
 
 interface ServeGiven {
   readonly port?: string
@@ -63,7 +63,7 @@ export const addServe: AddCommand = ({ io, root, act }) => {
     const engine = await createEngine(options)
     const serving = await closing(engine, () => listen(engine, shown))
     const { directory } = place
-    const address = { url: serving.url, pid: process.pid }
+    const address = { url: serving.url, pid: process.pid, ...ownToken(shown.tokens) }
     const withdraw = directory === null ? () => {} : announce(dirname(directory), address)
     log.info(`serving at ${serving.url}`, facts(project, place, { worker }))
     log.info(`${await stopping.asked}: closing`)
