@@ -5,6 +5,10 @@ import type { Place } from '../tools/open.js'
 import type { Io } from './io.js'
 import type { Common } from './program.js'
 
+/** null: all of them. */
+export const workspaceOf = ({ env }: Io, { workspace }: Common): string | null =>
+  workspace ?? (env.PERDURE_WORKSPACE || null)
+
 /** Where nothing is said: the embedded database of the folder. */
 export function placeOf(io: Io, { database, schema }: Common): Place {
   const { PERDURE_DATABASE_URL, DATABASE_URL } = io.env

@@ -1,8 +1,12 @@
 // perdure export and import: runs that go on in another database.
 
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, graph, machine, task, typed, workflow } from '../../src/index.js'
@@ -229,6 +233,23 @@ describeOn(['postgres18'], 'perdure export and import', (database) => {
     expect(await other.get('b-1')).toMatchObject({ status: 'waiting', reason: 'paused' })
     release()
     await run.result()
+  })
+
+  test('an export that nobody reads to its end pauses nothing', async () => {
+    const { schema, at } = target()
+    const engine = await open({ database: urlOf(database), schema, workflows: [review] })
+    await engine.start(review, 'bees', { id: 'read' })
+    await eventually(async () => (await engine.get('read'))?.status).toBe('waiting')
+    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+    const reader = spawn(process.execPath, [main, 'export', ...at], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    reader.stdout.destroy()
+    const said = text(reader.stderr)
+    const [code] = await once(reader, 'exit')
+    expect(code).toBe(2)
+    expect(await said).toContain('EPIPE')
+    expect(await engine.get('read')).toMatchObject({ status: 'waiting', reason: 'signal' })
   })
 
   test('what a worker had that has died is moved, and its crash is counted', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import pc from 'picocolors'
 import { onTestFinished } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/index.js'
+import { processIo } from '../../src/cli/io.js'
 import { type AddCommand, runCli } from '../../src/cli/program.js'
 
 export interface Told {
@@ -26,21 +27,11 @@ export async function perdure(
   const out: string[] = []
   const err: string[] = []
   const io = {
+    ...processIo(),
     out: (line: string) => void out.push(line),
     err: (line: string) => void err.push(line),
-    status: () => {},
-    ask: async () => null,
-    stdin: async () => '',
-    onInterrupt: () => () => {},
-    now: Date.now,
-    ...{
-      isTerminal: false,
-      canAsk: false,
-      width: 100,
-      paint: pc.createColors(false),
-      cwd,
-      env: {},
-    },
+    ...{ isTerminal: false, canAsk: false, width: 100 },
+    ...{ paint: pc.createColors(false), cwd, env: {} },
   }
   const exit = await runCli(argv, io, commands)
   const lines = argv.includes('--json') ? out.map((line) => JSON.parse(line)) : []

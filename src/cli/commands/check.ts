@@ -4,7 +4,7 @@ import type { EngineOptions } from '../../index.js'
 import { type CheckedShape, type CheckReport, checkRuns } from '../../tools/check.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
-import { placeOf } from '../place.js'
+import { placeOf, workspaceOf } from '../place.js'
 import type { AddCommand } from '../program.js'
 
 /** The options of an engine with the definitions of a folder. */
@@ -25,7 +25,7 @@ export const checkCommand =
         ...engine,
         ...(isSaid && { database: place.database }),
         ...(options.schema !== undefined && { schema: options.schema }),
-        workspace: options.workspace,
+        workspace: workspaceOf(io, options) ?? undefined,
       })
       if (options.json) printLines(io, report)
       else print(io, report)

@@ -8,7 +8,7 @@ import { exportRuns } from '../../tools/export.js'
 import { importRuns } from '../../tools/import.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
-import { placeOf } from '../place.js'
+import { placeOf, workspaceOf } from '../place.js'
 import type { AddCommand } from '../program.js'
 
 interface ExportOptions {
@@ -26,13 +26,13 @@ export const addExport: AddCommand = ({ io, root, act }) => {
     .option('--out <file>', 'a file instead of stdout')
     .option('--copy', 'to look at: they go on here, and the import pauses them')
   act<ExportOptions>(command, async (ids, options) => {
-    const { workspace = null, workflow: definition = null, copy: isCopy = false, out } = options
+    const { workflow: definition = null, copy: isCopy = false, out } = options
+    const workspace = workspaceOf(io, options)
     const which = { workspace, definition, ids: ids.length > 0 ? ids : null, isCopy }
-    const file = out === undefined ? null : openFile(resolve(io.cwd, out))
-    const write = file ? file.write : async (line: string) => io.out(line)
+    const file = out === undefined ? openStdout(io) : openFile(resolve(io.cwd, out))
     try {
-      const { runs, open, definitions } = await exportRuns(placeOf(io, options), which, write)
-      await file?.close()
+      const { runs, open, definitions } = await exportRuns(placeOf(io, options), which, file.write)
+      await file.close()
       const graphs = definitions > 0 ? ` and ${definitions} stored graphs` : ''
       io.err(`${runs} runs${graphs} written.`)
       if (open > 0 && !isCopy) {
@@ -42,10 +42,29 @@ export const addExport: AddCommand = ({ io, root, act }) => {
       }
       return EXIT.done
     } catch (error) {
-      file?.drop()
+      file.drop()
       throw error
     }
   })
+}
+
+/** Each line is waited for, and throws if nobody reads any more: then nothing must be paused. */
+function openStdout(io: Io) {
+  const { stdout } = process
+  // Heard by whoever writes; without a listener the process would end here.
+  const ignore = (): void => {}
+  stdout.on('error', ignore)
+  return {
+    write: (line: string) =>
+      new Promise<void>((done, fail) => {
+        io.out(line)
+        stdout.write('', (error) => (error ? fail(error) : done()))
+      }),
+    async close() {
+      stdout.off('error', ignore)
+    },
+    drop() {},
+  }
 }
 
 /** Under another name until it is whole. */
