@@ -59,6 +59,7 @@ export { createEngine } from './create-engine.js'
 export type { EngineOptions } from './engine/engine-options.js'
 export type { LoggedNode } from './engine/logged-node.js'
 export type {
+  Change,
   Checkpoint,
   Client,
   DescribedTransition,
@@ -78,6 +79,7 @@ export type {
   Page,
   Paged,
   PageOptions,
+  Published,
   RunCount,
   RunHandle,
   RunInfo,

@@ -31,7 +31,7 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
-import { definitionsFor, schedulingFor, webhooksFor } from './scheduling.js'
+import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
 import type {
   Answer,
   Called,
@@ -44,6 +44,7 @@ import type {
   Settled,
   StartDelta,
   Store,
+  StreamStore,
   WebhookStore,
 } from './store.js'
 import { WorkerHost } from './worker.js'
@@ -65,6 +66,7 @@ export class KernelHost implements Kernel {
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
   readonly webhooks: WebhookStore
+  readonly streams: StreamStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -80,6 +82,7 @@ export class KernelHost implements Kernel {
     this.schedules = schedulingFor(options.store)
     this.definitions = definitionsFor(options.store)
     this.webhooks = webhooksFor(options.store)
+    this.streams = streamsFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 

@@ -27,6 +27,7 @@ import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
 import { Post } from './post.js'
 import { Programs } from './programs.js'
+import { Publisher } from './publisher.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
 import { Uids } from './uids.js'
@@ -47,6 +48,7 @@ export class WorkerHost {
   readonly committer: Committer
   readonly lease: Lease
   readonly post: Post
+  private readonly publisher: Publisher
   /** Other runs, for steps: the kernel around this worker. */
   outside!: Outside
   private readonly claimer: Claimer
@@ -76,6 +78,7 @@ export class WorkerHost {
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     this.admitter = this.makeAdmitter()
+    this.publisher = new Publisher({ store, ports, owner: () => this.lease.worker.id })
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
@@ -137,6 +140,7 @@ export class WorkerHost {
     await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
     await this.within(() => this.committer.idle)
+    this.publisher.close()
     this.offUpkeep()
     this.longSteps.close()
     this.lease.close()
@@ -306,6 +310,8 @@ export class WorkerHost {
         open: (limitMs) => store.open(this.lease.worker, limitMs),
         execute: options.execute ?? null,
         outside: () => this.outside,
+        publisher: this.publisher,
+        isSingle: store.isSingle ?? false,
         documents: async (uid) =>
           (await store.read.documents(uid)).filter(({ untilSeq }) => untilSeq === null),
       },

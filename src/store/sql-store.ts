@@ -20,6 +20,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
   WebhookStore,
   Worker,
 } from '../kernel/store.js'
@@ -36,6 +37,7 @@ import { sqlOperating } from './operating.js'
 import { definitionsText, entryOf, sqlReader } from './reader.js'
 import { type Sql, sqlOf } from './sql.js'
 import { openStepTransaction } from './step-transaction.js'
+import { sqlStreams } from './streams.js'
 import { claimedOf } from './unpack-answers.js'
 import { loadedOf } from './unpack-load.js'
 import {
@@ -81,7 +83,12 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
   const store = new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
-  return Object.assign(store, sqlOperating(driver, sql), sqlLimits(driver, sql))
+  return Object.assign(
+    store,
+    sqlOperating(driver, sql),
+    sqlLimits(driver, sql),
+    sqlStreams(driver, sql),
+  )
 }
 
 class SqlStore
@@ -93,7 +100,8 @@ class SqlStore
         ScheduleStore &
         LimitStore &
         DefinitionStore &
-        WebhookStore)
+        WebhookStore &
+        StreamStore)
     >
 {
   readonly isSingle: boolean

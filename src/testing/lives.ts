@@ -14,7 +14,7 @@ import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import { definitionsFor, schedulingFor, webhooksFor } from '../kernel/scheduling.js'
+import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from '../kernel/scheduling.js'
 import type {
   Called,
   DefinitionStore,
@@ -22,6 +22,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
   WebhookStore,
 } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
@@ -57,6 +58,7 @@ export class Lives implements Kernel {
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
   readonly webhooks: WebhookStore
+  readonly streams: StreamStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -77,6 +79,7 @@ export class Lives implements Kernel {
     this.definitions = definitionsFor(options.store)
     this.learnt = options.learnt ?? []
     this.webhooks = webhooksFor(options.store)
+    this.streams = streamsFor(options.store)
     this.current = this.begin(Promise.resolve())
   }
 
