@@ -30,7 +30,7 @@ interface Source<E> {
 }
 
 /** `look`: the run as it is now, which must be there when it begins. */
-export function followEvents(core: Core, look: Look, options: unknown) {
+export async function* followEvents(core: Core, look: Look, options: unknown) {
   const { read } = core.kernel
   const source: Source<JournalEntry> = {
     page: async (uid, after) =>
@@ -39,10 +39,11 @@ export function followEvents(core: Core, look: Look, options: unknown) {
     lastOf: ({ seq }) => seq,
     pollMs: POLL_MS,
   }
-  return follow(core, look, source, readFollow(options, 'events()', 'the number of an entry'))
+  const from = readFollow(options, 'events()', 'the number of an entry')
+  yield* follow(core, look, source, from)
 }
 
-export function followStream(core: Core, look: Look, options: unknown) {
+export async function* followStream(core: Core, look: Look, options: unknown) {
   const { streams } = core.kernel
   const source: Source<Published> = {
     page: async (uid, after) =>
@@ -53,7 +54,7 @@ export function followStream(core: Core, look: Look, options: unknown) {
     lastOf: () => null,
     pollMs: STREAM_POLL_MS,
   }
-  return follow(core, look, source, readFollow(options, 'stream()', 'an offset'))
+  yield* follow(core, look, source, readFollow(options, 'stream()', 'an offset'))
 }
 
 async function* follow<E>(
