@@ -80,7 +80,8 @@ export class StepOf implements Step {
   }
 
   get log(): Log {
-    const about = { runId: this.run.id, step: this.#name, attempt: this.attempt }
+    const { id: runId, workflow } = this.run
+    const about = { runId, workflow, step: this.#name, attempt: this.attempt }
     return runLog(this.#log, about, () => false)
   }
 }

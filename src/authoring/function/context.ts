@@ -70,7 +70,8 @@ class ContextOf implements Context {
 
   get log(): Log {
     const { turn, around } = this
-    this.#log ??= runLog(around.log, { runId: turn.run.id }, () => turn.replaying)
+    const { id: runId, definition: workflow } = turn.run
+    this.#log ??= runLog(around.log, { runId, workflow }, () => turn.replaying)
     return this.#log
   }
 
