@@ -1,7 +1,7 @@
 // The outside as it really is: clock, randomness, the turn of the event loop.
 
 import { randomBytes } from 'node:crypto'
-import type { Clock, Hints, Log, Ports, Quiet, Random } from './kernel/ports.js'
+import type { Clock, Hints, Log, Ports, Quiet, Random, Telemetry } from './kernel/ports.js'
 import { TIMER_MAX_MS } from './model/limits.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -10,10 +10,11 @@ export async function openLivePorts(
   hints: Hints,
   log: Log,
   env: Environment = process.env,
+  telemetry: Telemetry | null = null,
 ): Promise<Ports> {
   const testing = env.PERDURE_FAULT || env.PERDURE_FAULT_COUNT
   const fault = testing ? (await import('./live-faults.js')).makeFault(env) : () => {}
-  return { clock, quiet: makeQuiet(), random, hints, log, fault }
+  return { clock, quiet: makeQuiet(), random, hints, log, fault, telemetry }
 }
 
 const clock: Clock = {

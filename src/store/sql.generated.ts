@@ -2887,8 +2887,9 @@ create table @schema@.follows (
   begun xid8 not null
 );
 
+-- An expression, and no query: it is asked in every commit.
 create function @schema@.is_followed_v1() returns boolean language sql volatile as $f$
-  select f.last_value > @schema@.ms_v1(@schema@.clock_v1()) from @schema@.followed f
+  select coalesce(pg_sequence_last_value('@schema@.followed'::regclass), 0) > extract(epoch from @schema@.clock_v1()) * 1000
 $f$;
 
 create function @schema@.changed_v1(c_uids uuid[], c_froms int[], c_tos int[]) returns void language sql volatile as $f$
@@ -2905,7 +2906,7 @@ declare
   froms int[];
   tos int[];
 begin
-  if not (select f.last_value > extract(epoch from @schema@.clock_v1()) * 1000 from @schema@.followed f) then
+  if not @schema@.is_followed_v1() then
     return null;
   end if;
   select array_agg(a.uid), array_agg(a.low), array_agg(a.high) into uids, froms, tos

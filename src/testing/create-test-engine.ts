@@ -124,6 +124,7 @@ class Kit {
       clock,
       random,
       log,
+      telemetry: this.settings.telemetry,
       watcher: commits,
       execute: (life, isAside) => async (execution) => {
         life.running.add(execution)

@@ -12,7 +12,6 @@ import type {
 } from '../kernel/api.js'
 import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
-import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
 import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from '../kernel/scheduling.js'
 import type {
@@ -28,16 +27,12 @@ import type {
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import type { Program } from '../model/program.js'
 import { gatedStore, type Watcher } from './gated-store.js'
-import { Life, OVER } from './life.js'
-import type { TestClock } from './test-clock.js'
+import { Life, OVER, type PortsGiven } from './life.js'
 
 /** Leases, polls and upkeep never come by themselves: 100,000 years. */
 const NEVER_MS = 100_000 * 365 * 24 * 60 * 60 * 1000
 
-export interface LivesDeps {
-  readonly clock: TestClock
-  readonly random: Random
-  readonly log: Log
+export interface LivesDeps extends PortsGiven {
   readonly watcher: Watcher
   execute(life: Life, isAside: boolean): ExecuteStep
   openStore(life: Life): Promise<Store>
@@ -165,12 +160,12 @@ export class Lives implements Kernel {
   }
 
   private async kernelOf(life: Life, options: Options, store: Store): Promise<KernelHost> {
-    const { clock, random, log, watcher, execute } = this.deps
+    const { watcher, execute } = this.deps
     const isAside = this.asides.has(life)
     const kernel = await createKernel({
       ...options,
       store: gatedStore(store, life, isAside ? null : watcher),
-      ports: life.portsOf(clock, random, log),
+      ports: life.portsOf(this.deps),
       execute: execute(life, isAside),
       pollMs: NEVER_MS,
       leaseMs: NEVER_MS,
