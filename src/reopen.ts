@@ -6,7 +6,7 @@ import type { EngineOptions } from './engine/engine-options.js'
 import { readEngineOptions } from './engine/options.js'
 import type { Engine } from './engine/types.js'
 import type { Hints } from './kernel/ports.js'
-import { standardLog } from './live-ports.js'
+import { standardLog } from './live-log.js'
 import { type Opened, openStore } from './open-store.js'
 
 export interface Place {

@@ -1,6 +1,7 @@
 // All that can be done from outside. A client is confined to a workspace, or the engine's own.
 
 import { optionInvalid } from '../model/errors.js'
+import { changes } from './changes.js'
 import { checkpoints } from './checkpoints.js'
 import {
   addressOf,
@@ -104,6 +105,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       return explainRun(core, await viewOf(core, own, id))
     },
     ...insightCalls(core, own, spaceOf),
+    changes: (options?: unknown) => changes(core, confined, options),
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {
       const asked = workspaceOf(name)

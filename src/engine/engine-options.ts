@@ -2,6 +2,7 @@
 
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
+import type { Telemetry } from '../kernel/ports.js'
 import type { Duration } from '../model/time.js'
 import type { WebhookTargetOptions } from './webhook-types.js'
 
@@ -52,5 +53,8 @@ export type EngineOptions<W> = Opt<{
   retention: Duration | false
   maxValueBytes: number
   allowEmbeddedInProduction: boolean
+  /** Default: lines on stderr, as LOG_LEVEL and LOG_FORMAT say. */
   log: Log
+  /** Spans of runs, turns and steps: openTelemetry() of perdure/otel. */
+  telemetry: Telemetry
 }>

@@ -11,6 +11,7 @@ import {
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
+import type { Telemetry } from '../kernel/ports.js'
 import type { WebhookTarget } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
@@ -47,6 +48,7 @@ const OPTIONS = [
   'maxValueBytes',
   'allowEmbeddedInProduction',
   'log',
+  'telemetry',
 ]
 const WHERE = 'createEngine'
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -91,6 +93,7 @@ export interface Settings {
   readonly allowEmbeddedInProduction: boolean
   /** null: the engine's own. */
   readonly log: Log | null
+  readonly telemetry: Telemetry | null
 }
 
 export function readEngineOptions(options: unknown, env: Environment): Settings {
@@ -119,6 +122,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     production: env.NODE_ENV === 'production',
     allowEmbeddedInProduction: readFlag(given, 'allowEmbeddedInProduction'),
     log: readLog(given.log),
+    telemetry: readTelemetry(given.telemetry),
   }
 }
 
@@ -313,4 +317,11 @@ function readLog(log: unknown): Log | null {
     return log as Log
   }
   throw optionInvalid('log', WHERE, log, `an object with ${LEVELS.join(', ')}`)
+}
+
+function readTelemetry(telemetry: unknown): Telemetry | null {
+  if (telemetry === undefined) return null
+  const fits = typeof telemetry === 'object' && telemetry !== null && 'turn' in telemetry
+  if (fits) return telemetry as Telemetry
+  throw optionInvalid('telemetry', WHERE, telemetry, 'openTelemetry() of perdure/otel')
 }

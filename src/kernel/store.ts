@@ -29,6 +29,7 @@ import type { LimitStore } from './store-limits.js'
 import type { MovingStore } from './store-moving.js'
 import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
+import type { StreamStore } from './store-streams.js'
 import type { WebhookStore } from './store-webhooks.js'
 
 export interface Store
@@ -37,7 +38,8 @@ export interface Store
     ScheduleStore,
     LimitStore,
     DefinitionStore,
-    WebhookStore {
+    WebhookStore,
+    StreamStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -359,6 +361,7 @@ export type * from './store-limits.js'
 export type * from './store-moving.js'
 export type * from './store-operating.js'
 export type * from './store-schedules.js'
+export type * from './store-streams.js'
 export type * from './store-webhooks.js'
 export type { MessageId }
 

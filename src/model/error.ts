@@ -26,6 +26,7 @@ export const CODES = {
   PAYLOAD_INVALID: { retryable: false },
   VALUE_UNSTORABLE: { retryable: false },
   VALUE_TOO_LARGE: { retryable: false },
+  STREAM_FULL: { retryable: false },
   DURATION_INVALID: { retryable: false },
   SCHEDULE_INVALID: { retryable: false },
   SCHEDULE_NOT_FOUND: { retryable: false },

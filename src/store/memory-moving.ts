@@ -17,9 +17,9 @@ import { isFinal } from '../model/run.js'
 import { DELIVERY } from '../model/webhook.js'
 import { hears, type MemoryWait } from './memory-events.js'
 import { claimedOf, idKey, type MemoryDocument, type MemoryRun, setDue } from './memory-run.js'
-import { MemoryWebhooks } from './memory-webhooks.js'
+import { MemoryStreams } from './memory-streams.js'
 
-export class MemoryMoving extends MemoryWebhooks implements MovingStore {
+export class MemoryMoving extends MemoryStreams implements MovingStore {
   async liveRuns(page: LivePage): Promise<readonly LiveRun[]> {
     return liveRunsOf(this.runs.values(), page)
   }

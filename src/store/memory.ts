@@ -157,7 +157,11 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
 
   async leave(by: Worker): Promise<void> {
     const now = this.now()
-    for (const row of this.runs.values()) if (row.owner === by.id) release(row, now)
+    for (const row of this.runs.values()) {
+      if (row.owner !== by.id) continue
+      release(row, now)
+      this.note(row.uid, 0)
+    }
     this.workers.delete(by.id)
   }
 
@@ -197,6 +201,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
     for (const row of this.runs.values()) {
       if (row.owner === null || this.workers.has(row.owner)) continue
       release(row, now)
+      this.note(row.uid, 0)
       if (!this.defects.has('crashes-not-counted')) row.crashes += 1
       freed += 1
     }

@@ -20,6 +20,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
   ToolStore,
   WebhookStore,
   Worker,
@@ -39,6 +40,7 @@ import { definitionsText, sqlReader } from './reader.js'
 import { entryOf } from './reader-rows.js'
 import { type Sql, sqlOf } from './sql.js'
 import { openStepTransaction } from './step-transaction.js'
+import { sqlStreams } from './streams.js'
 import { claimedOf } from './unpack-answers.js'
 import { loadedOf } from './unpack-load.js'
 import {
@@ -89,6 +91,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<ToolStore>
     sqlOperating(driver, sql),
     sqlLimits(driver, sql),
     sqlMoving(driver, sql),
+    sqlStreams(driver, sql),
   )
 }
 
@@ -101,7 +104,8 @@ class SqlStore
         ScheduleStore &
         LimitStore &
         DefinitionStore &
-        WebhookStore)
+        WebhookStore &
+        StreamStore)
     >
 {
   readonly isSingle: boolean

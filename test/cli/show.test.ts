@@ -250,7 +250,8 @@ describe('an explanation', () => {
   })
 
   test('names the verb that what it waits for takes', () => {
-    const offer = { kind: 'transition', name: 'approve', schema: null } as const
+    const said = { schema: null, title: null, description: null }
+    const offer = { kind: 'transition', name: 'approve', ...said } as const
     expect(answerCommand(WAITING, offer)).toBe('perdure trigger o-1 approve')
     expect(answerCommand(WAITING, { ...offer, kind: 'event' })).toBe(
       'perdure send order o-1 approve',

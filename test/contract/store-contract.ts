@@ -21,6 +21,7 @@ import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
 import { scheduleContract } from './contract-schedules.js'
 import { startContract } from './contract-starts.js'
+import { streamContract } from './contract-streams.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
 import { webhookContract } from './contract-webhooks.js'
@@ -74,6 +75,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('schedules', () => scheduleContract(on))
     describe('stored definitions', () => definitionContract(on))
     describe('webhooks', () => webhookContract(on))
+    describe('what is published, and what has changed', () => streamContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('moving', () => movingContract(on))
     describe('reading', () => readingContract(on))

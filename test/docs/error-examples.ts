@@ -25,6 +25,7 @@ import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
 import { checkOptions, type ErrorCode, PerdureError } from '../../src/model/errors.js'
+import { PUBLISHED_BYTES_MAX, PUBLISHED_MAX } from '../../src/model/limits.js'
 import type { Driver } from '../../src/store/driver.js'
 import { migrate } from '../../src/store/migrate.js'
 import { sqlOf } from '../../src/store/sql.js'
@@ -155,6 +156,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
       bytesMax: 2_097_152,
       exact: true,
     }),
+  STREAM_FULL: () => errors.streamFull('export', PUBLISHED_MAX, PUBLISHED_BYTES_MAX),
   DURATION_INVALID: () => duration('1.5h' as '1h'),
   DEFINITION_UNKNOWN: () => engine.targetUnknown('start', undefined),
   DEFINITION_INVALID: () => {

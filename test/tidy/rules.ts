@@ -48,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'http',
       'client',
       'tools',
+      'live-log.ts',
       'reopen.ts',
       'authoring/definition.ts',
       'authoring/graph/check.ts',

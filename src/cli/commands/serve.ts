@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { readServeOptions } from '../../http/serve.js'
 import { isStudio, STUDIO_FOLDER } from '../../http/studio.js'
 import { createEngine, type Engine, type EngineOptions, type Log } from '../../index.js'
+import { standardLog } from '../../live-log.js'
 import { optionInvalid, PerdureError } from '../../model/errors.js'
 import { type Place, placeOf } from '../../reopen.js'
 import { announce } from '../address.js'
@@ -12,7 +13,6 @@ import { EXIT } from '../exit.js'
 import { type Health, serveHealth } from '../health.js'
 import type { Io } from '../io.js'
 import { listen, readPort } from '../listen.js'
-import { makeLog } from '../log.js'
 import type { AddCommand, Common } from '../program.js'
 import { engineOptionsOf, loadProject, type Project } from '../project.js'
 import { nothingFound } from '../project-errors.js'
@@ -52,7 +52,7 @@ export const addServe: AddCommand = ({ io, root, act }) => {
         'given with --worker',
       )
     }
-    const log = makeLog(io)
+    const log = logOf(io)
     const stopping = heedSignals()
     const project = await loadProject(folder)
     const options = optionsFor(project, given, log, worker)
@@ -88,7 +88,7 @@ export const addWorker: AddCommand = ({ io, root, act }) => {
     .option('--health-port <port>', 'answers /healthz and /readyz there')
     .option('--host <address>', 'of the health port; default: 127.0.0.1')
   act<WorkerGiven>(command, async ([folder = '.'], given) => {
-    const log = makeLog(io)
+    const log = logOf(io)
     const stopping = heedSignals()
     const project = await loadProject(folder)
     if (project.definitions.length === 0 && project.config === null) throw nothingFound(folder)
@@ -174,3 +174,6 @@ async function closed<W>(engine: Engine<W>, log: Log) {
   leaveSoon()
   return EXIT.done
 }
+
+const logOf = ({ env, isTerminal, err }: Io) =>
+  standardLog({ env, isTerminal, write: (line) => err(line.trimEnd()) })
