@@ -50,7 +50,16 @@ export const routing = graph({
   ],
 })
 
-export const DEFINITIONS = [order, echo, failing, parent, shown, picking, routing] as const
+export const spoken = workflow('spoken', async (wf, words: readonly string[]) => {
+  await wf.do('speak', (step) => {
+    for (const word of words) step.publish({ word, at: new Date(5) })
+  })
+})
+
+export const DEFINITIONS = [
+  ...([order, echo, failing, parent, shown] as const),
+  ...([picking, routing, spoken] as const),
+] as const
 
 export interface Sent {
   readonly token?: string

@@ -2,7 +2,7 @@
 
 import { createEngine, document, typed, workflow } from 'perdure'
 import { z } from 'zod'
-import { llm } from '../programs/services.js'
+import { llm } from './services.js'
 
 export const Message = document(
   'Message',
