@@ -56,9 +56,20 @@ export const spoken = workflow('spoken', async (wf, words: readonly string[]) =>
   })
 })
 
+/** One at a time, and each until it is told to go. */
+export const single = workflow(
+  'single',
+  { limits: { concurrency: 1 }, signals: { go: typed<undefined>() } },
+  async (wf) =>
+    wf.do(
+      'hold',
+      ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+    ),
+)
+
 export const DEFINITIONS = [
   ...([order, echo, failing, parent, shown] as const),
-  ...([picking, routing, spoken] as const),
+  ...([picking, routing, spoken, single] as const),
 ] as const
 
 export interface Sent {
