@@ -9,7 +9,7 @@ if pid == 0:
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     os.execvp(command[0], command)
 
-shown, seen, until = b"", 0, time.time() + 60
+shown, seen, until = b"", 0, time.time() + 110
 
 
 def more():
