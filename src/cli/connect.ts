@@ -81,8 +81,10 @@ async function inProcess(io: Io, options: Common, database: string): Promise<Tal
   const log = logTo(io, options)
   const engine = await createEngine({ database, schema, worker: false, log })
   const handler = createHandler(engine, { open: true, rateLimit: false, log })
-  const fetch = (address: unknown, init?: RequestInit): Promise<Response> =>
-    handler(new Request(String(address), init))
+  const fetch = async (address: unknown, init?: RequestInit): Promise<Response> => {
+    init?.signal?.throwIfAborted()
+    return handler(new Request(String(address), init))
+  }
   return talkOf(INSIDE, { fetch: fetch as typeof globalThis.fetch, ...spaceOf(io, options) }, () =>
     engine.close(),
   )

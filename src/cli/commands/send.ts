@@ -3,7 +3,7 @@
 import { talking } from '../connect.js'
 import { EXIT } from '../exit.js'
 import { given, readValue } from '../input.js'
-import type { AddCommand } from '../program.js'
+import type { AddCommand, Cli } from '../program.js'
 import { aboutOf, wordOf } from '../show/status.js'
 import { json } from '../show/text.js'
 
@@ -16,6 +16,13 @@ const PAYLOAD = 'JSON, @file, or - for stdin'
 const ONCE = ['--id <id>', 'of the message; the same again changes nothing'] as const
 
 export const addSend: AddCommand = (cli) => {
+  addSignal(cli)
+  addTrigger(cli)
+  addEvent(cli)
+  addEmit(cli)
+}
+
+function addSignal(cli: Cli): void {
   const { io, root, act } = cli
   act<Options>(
     root
@@ -40,6 +47,10 @@ export const addSend: AddCommand = (cli) => {
       },
     ),
   )
+}
+
+function addTrigger(cli: Cli): void {
+  const { io, root, act } = cli
   act<Options>(
     root
       .command('trigger')
@@ -63,6 +74,10 @@ export const addSend: AddCommand = (cli) => {
       return EXIT.done
     }),
   )
+}
+
+function addEvent(cli: Cli): void {
+  const { io, root, act } = cli
   act<Options>(
     root
       .command('send')
@@ -80,6 +95,10 @@ export const addSend: AddCommand = (cli) => {
       return EXIT.done
     }),
   )
+}
+
+function addEmit(cli: Cli): void {
+  const { io, root, act } = cli
   act<Options>(
     root
       .command('emit')
