@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import type { Serving } from '../http/index.js'
+import { checkPort } from '../http/port.js'
 import { isStudio, STUDIO_FOLDER } from '../http/studio.js'
 import type { Engine, EngineOptions } from '../index.js'
 import { PerdureError } from '../model/errors.js'
@@ -31,6 +32,7 @@ export type Reload =
   | { readonly kind: 'kept'; readonly files: readonly string[]; readonly error: unknown }
 
 const LOOK_MS = 150
+const HOST = '127.0.0.1'
 
 export class Dev {
   readonly serving: Serving
@@ -50,12 +52,13 @@ export class Dev {
 
   static async open(options: DevOptions): Promise<Dev> {
     const project = await loadProject(options.folder)
+    const { port, host } = options
+    if (port !== undefined) await checkPort(port, host ?? HOST)
     const database = await opening(optionsFor(project, options))
     try {
       const engine = await database.open(optionsFor(project, options))
       const folder = options.studio ?? STUDIO_FOLDER
       const studio = isStudio(folder) ? folder : undefined
-      const { port, host } = options
       const serving = await listen(engine, { ...project.serve, port, host, studio }).catch(
         async (error: unknown) => {
           await engine.close()

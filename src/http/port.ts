@@ -1,6 +1,7 @@
 // A port that is taken: who has it. On Linux the kernel says so for processes of the same user; elsewhere nobody is asked.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { PerdureError } from '../model/errors.js'
 
 export interface Holder {
@@ -15,6 +16,17 @@ export function portTaken(port: number, host: string): PerdureError {
   return new PerdureError('OPTION_INVALID', `Port ${port} of ${host} is taken by ${who}.`, {
     hint: `stop ${holder ? `process ${holder.pid}` : 'it'}, or take another port`,
     details: { isTaken: true, port, pid: holder?.pid ?? null },
+  })
+}
+
+/** Before anything else is opened. Somebody may still take it in between; then listening says so. */
+export async function checkPort(port: number, host: string): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? reject(portTaken(port, host)) : resolve(),
+    )
+    probe.listen(port, host, () => probe.close(() => resolve()))
   })
 }
 

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { apiAt, folderWith, perdure, put, resultOf } from './processes.js'
+import { apiAt, eventually, folderWith, perdure, put, resultOf } from './processes.js'
 
 /** `done` tells which code it is. Both last until a file says so: one sleeps, the other is in a step. */
 const code = (version: string) => `
@@ -53,7 +53,7 @@ test('changed code takes over a run in its sleep and one in the middle of a step
   await dev.says(`↻ ${FILE} loaded`)
   await api('POST', '/api/v1/workflows/sleeper/runs', { id: 'asleep' })
   await api('POST', '/api/v1/workflows/holder/runs', { id: 'held' })
-  await expect.poll(() => [...began('before'), ...began('hold')]).toEqual(['before', 'hold'])
+  await eventually(() => [...began('before'), ...began('hold')]).toEqual(['before', 'hold'])
 
   // Broken code is not taken up, and what is wrong is said.
   put(folder, FILE, code('old').replace('await wf.sleep(', 'await wf.sleep(('))
@@ -62,7 +62,7 @@ test('changed code takes over a run in its sleep and one in the middle of a step
   expect((await api('GET', '/api/v1/workflows')).items.length).toBeGreaterThan(0)
 
   put(folder, FILE, code('new'))
-  await expect.poll(() => dev.text.split(`↻ ${FILE} loaded`).length, { timeout: 30_000 }).toBe(3)
+  await eventually(() => dev.text.split(`↻ ${FILE} loaded`).length).toBe(3)
   put(folder, 'go', '')
   expect(await resultOf(api, 'held')).toMatchObject({ output: ['old', 'new'] })
   expect(await resultOf(api, 'asleep')).toMatchObject({ output: ['old', 'new'] })
@@ -82,8 +82,8 @@ test('changed code takes over a run in its sleep and one in the middle of a step
 
   // Killed in the middle of a sleep, it goes on at the next start.
   await api('POST', '/api/v1/workflows/sleeper/runs', { id: 'killed' })
-  await expect.poll(() => began('before')).toHaveLength(2)
-  await expect.poll(async () => (await api('GET', '/api/v1/runs/killed')).status).toBe('waiting')
+  await eventually(() => began('before')).toHaveLength(2)
+  await eventually(async () => (await api('GET', '/api/v1/runs/killed')).status).toBe('waiting')
   dev.child.kill('SIGKILL')
   await dev.ended
   const again = perdure(['dev', '--port', '0'], folder)

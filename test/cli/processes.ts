@@ -21,6 +21,9 @@ export interface Started {
   says(part: string | RegExp): Promise<void>
 }
 
+/** For as long as a machine under load may take. */
+export const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 60_000, interval: 20 })
+
 /** A folder that is gone with the test; `files` by their paths. */
 export function folderWith(files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'))
@@ -73,11 +76,9 @@ export function perdure(
       return said.errors
     },
     says: (part) =>
-      expect
-        .poll(() => said.text, { timeout: 60_000, interval: 20 })
-        .toEqual(
-          typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part),
-        ),
+      eventually(() => said.text).toEqual(
+        typeof part === 'string' ? expect.stringContaining(part) : expect.stringMatching(part),
+      ),
   }
 }
 

@@ -5,7 +5,16 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { describeOn, freshSchema, urlOf } from '../support/databases.js'
-import { apiAt, folderWith, perdure, put, ROOT, resultOf, type Started } from './processes.js'
+import {
+  apiAt,
+  eventually,
+  folderWith,
+  perdure,
+  put,
+  ROOT,
+  resultOf,
+  type Started,
+} from './processes.js'
 
 const TOKEN = 'a-token-of-enough-characters'
 
@@ -126,7 +135,7 @@ describeOn(['postgres18'], 'processes', (database) => {
     await first.says('serving at')
     const url = /http:\/\/127.0.0.1:\d+/.exec(first.errors)?.[0] ?? ''
     await apiAt(url)('POST', '/api/v1/workflows/holder/runs', { input: 'go', id: 'held' })
-    await expect.poll(() => existsSync(join(folder, 'began.txt'))).toBe(true)
+    await eventually(() => existsSync(join(folder, 'began.txt'))).toBe(true)
     first.child.kill('SIGTERM')
     await first.says('SIGTERM: closing')
     put(folder, 'go', '')
@@ -142,7 +151,7 @@ describeOn(['postgres18'], 'processes', (database) => {
     expect(readFileSync(join(folder, 'began.txt'), 'utf8').trim()).toBe(String(first.child.pid))
     // A second signal does not wait for a step that does not end.
     await apiAt(again)('POST', '/api/v1/workflows/holder/runs', { input: 'never', id: 'endless' })
-    await expect.poll(() => readFileSync(join(folder, 'began.txt'), 'utf8').trim()).toMatch(/\n/)
+    await eventually(() => readFileSync(join(folder, 'began.txt'), 'utf8').trim()).toMatch(/\n/)
     const signals = setInterval(() => second.child.kill('SIGTERM'), 200)
     expect(await second.ended).toBe(130)
     clearInterval(signals)

@@ -1,6 +1,7 @@
 // perdure serve [folder] and perdure worker [folder]: for production. Any number of each on one PostgreSQL.
 
 import { dirname } from 'node:path'
+import { checkPort } from '../../http/port.js'
 import { readServeOptions } from '../../http/serve.js'
 import { isStudio, STUDIO_FOLDER } from '../../http/studio.js'
 import { createEngine, type Engine, type EngineOptions, type Log } from '../../index.js'
@@ -58,6 +59,7 @@ export const addServe: AddCommand = ({ io, root, act }) => {
     const options = optionsFor(project, given, log, worker)
     const shown = serveOptions(io, project, given, log)
     readServeOptions(shown)
+    await checkPort(shown.port, shown.host)
     const place = await placeOf(options)
     if (!worker && place.isEmbedded) throw nobodyExecutes('serve', 'perdure serve --worker')
     const engine = await createEngine(options)
