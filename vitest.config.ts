@@ -18,6 +18,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   demo: minutes(6),
   docs: minutes(4),
   crash: minutes(10),
+  fleet: minutes(6),
 }
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
@@ -26,6 +27,7 @@ const SLOW = [
   'demo',
   'docs',
   'embedded',
+  'fleet',
   'golden',
   'support',
   'testing',

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, getRequestListener } from '@hono/node-server'
 import type { Engine } from '../index.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
+import { endable } from './ending.js'
 import { isLoopback } from './guard.js'
 import { type Handler, makeHandler } from './handler.js'
 import { type HandlerOptions, readOptions } from './options.js'
@@ -29,7 +30,6 @@ const PORT = 4114
 const HOST = '127.0.0.1'
 /** For the header, and for all of a request. */
 const REQUEST_MS = 30_000
-const CLOSE_GRACE_MS = 5_000
 
 export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
   const settings = readOptions(options, 'serve', ['port', 'host'])
@@ -45,6 +45,7 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   const server = createAdaptorServer({ fetch: handler as never }) as Server
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
+  const end = endable(server)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo
   return {
@@ -52,7 +53,7 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
     port: taken,
     close: () => {
       streams.close()
-      return closed(server)
+      return end()
     },
   }
 }
@@ -76,16 +77,5 @@ function listening(server: Server, port: number, host: string): Promise<void> {
       reject(optionInvalid('port', 'serve', port, 'one that no other process listens at'))
     })
     server.listen(port, host, resolve)
-  })
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }
