@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { serve } from '../dist/http/index.js'
 import { task, workflow } from '../dist/index.js'
 import { openEngine, width } from './perdure.mjs'
-import { PAYLOAD, step } from './user-code.mjs'
+import { counts, PAYLOAD, step } from './user-code.mjs'
 import { after, inLanes, spread, until, warm } from './workloads.mjs'
 
 const CONNECTIONS = 64
 const WARM_CONNECTIONS = 16
+const WARM_SECONDS = 2
 const READERS = 4
 /** While others read. */
 const STARTS_PER_SECOND = 20
@@ -46,12 +47,8 @@ export async function serviceServer({ url }) {
     cpu: async () => process.cpuUsage(),
     inProcess: ({ seconds }) => inProcess(engine, seconds),
     store: ({ runs }) => store(engine, runs),
-    settled: async () => {
-      await until(
-        async () =>
-          (await engine.list({ status: OPEN, workflow: 'single', limit: 1 })).items.length === 0,
-      )
-    },
+    steps: async () => counts.steps,
+    settled: ({ steps }) => until(() => counts.steps >= steps),
   }
   process.on('message', async ({ ask, no, ...options }) => {
     if (!tasks[ask]) return
@@ -60,8 +57,6 @@ export async function serviceServer({ url }) {
   process.send({ no: 0 })
   await new Promise(() => {}) // until the parent is gone
 }
-
-const OPEN = ['pending', 'running', 'waiting']
 
 /** As W1, without HTTP. */
 async function inProcess(engine, seconds) {
@@ -184,11 +179,13 @@ async function startsOver(server, seconds) {
     await Promise.all(Array.from({ length: connections }, lane))
     return { times, ms: performance.now() - from }
   }
-  await load(WARM_CONNECTIONS, warm(1))
-  await server.ask('settled')
+  const first = await server.ask('steps')
+  const warmed = await load(WARM_CONNECTIONS, after(WARM_SECONDS))
+  const steps = first + warmed.times.length
+  await server.ask('settled', { steps })
   const before = await server.ask('cpu')
   const { times, ms } = await load(CONNECTIONS, after(seconds))
-  await server.ask('settled')
+  await server.ask('settled', { steps: steps + times.length })
   const cpu = await server.ask('cpu')
   const spent = secondsOf(cpu) - secondsOf(before)
   return { perSecond: (times.length * 1000) / ms, perCore: times.length / spent, ...spread(times) }
