@@ -64,9 +64,8 @@ select v.* from (
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
         and ($8::text is null or position($8 in r.id) > 0)
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
       order by r.uid limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
@@ -91,9 +90,8 @@ select v.* from (
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
         and ($8::text is null or position($8 in r.id) > 0)
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
       order by r.uid desc limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v

@@ -23,7 +23,7 @@ export class Router<T> {
   add(method: string, path: string, value: T): void {
     const names: string[] = []
     let at = this.root
-    for (const part of partsOf(path)) {
+    for (const part of partsOf(path).slice(1)) {
       const name = /^\{(\w+)\}$/.exec(part)?.[1]
       if (name !== undefined) names.push(name)
       const next = (name === undefined ? at.written.get(part) : at.any) ?? new Branch<T>()
@@ -36,14 +36,16 @@ export class Router<T> {
 
   find(method: string, path: string): Found<T> | null {
     const taken: string[] = []
-    const leaf = look(this.root, method, partsOf(path), 0, taken)
+    const leaf = look(this.root, method, partsOf(path), 1, taken)
     if (leaf === null) return null
-    const params = Object.fromEntries(leaf.names.map((name, i) => [name, decoded(taken[i] ?? '')]))
+    const params: Record<string, string> = {}
+    for (const [i, name] of leaf.names.entries()) params[name] = decoded(taken[i] ?? '')
     return { value: leaf.value, params }
   }
 }
 
-const partsOf = (path: string): string[] => path.split('/').slice(1)
+/** The first is empty: a path begins with a slash. */
+const partsOf = (path: string): string[] => path.split('/')
 
 function look<T>(
   at: Branch<T>,
