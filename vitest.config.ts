@@ -15,8 +15,10 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   conformance: minutes(2),
   testing: minutes(2),
   http: minutes(2),
+  cli: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
+  cli: minutes(3),
   crash: minutes(10),
   fleet: minutes(6),
 }
@@ -36,6 +38,7 @@ const SLOW = [
 /** Left out as well: the slowest files of the others. */
 const SLOW_FILES = [
   'test/simulation/defects.test.ts',
+  ...['dev-reload', 'serve-processes'].map((name) => `test/cli/${name}.test.ts`),
   ...['database', 'forks-live', 'rounds-live'].map((name) => `test/functions/${name}.test.ts`),
   ...['places', 'failing', 'events', 'children'].map(
     (name) => `test/machines/${name}-live.test.ts`,

@@ -27,7 +27,10 @@ export async function openStore(settings: Settings, log: Log): Promise<Opened> {
   }
 }
 
-async function openDriver(settings: Settings, log: Log): Promise<Driver> {
+export async function openDriver(
+  settings: Pick<Settings, 'database' | 'listen' | 'production' | 'allowEmbeddedInProduction'>,
+  log: Log,
+): Promise<Driver> {
   const { database, listen, production, allowEmbeddedInProduction } = settings
   if (database.kind === 'postgres' || database.kind === 'pool') {
     const { openPgDriver } = await importPeer(

@@ -19,6 +19,7 @@ import { listen } from './events.js'
 import { graphCalls } from './graphs.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
+import { insightCalls } from './insight.js'
 import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
 import { nodesOf } from './nodes.js'
@@ -102,6 +103,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       beforeRead(core)
       return explainRun(core, await viewOf(core, own, id))
     },
+    ...insightCalls(core, own, spaceOf),
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {
       const asked = workspaceOf(name)

@@ -55,7 +55,10 @@ export function finished(
       headers: origin === null ? all : { ...all, ...forOrigin(origin) },
     })
   }
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) answer.headers.set(name, value)
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+    // The files of the Studio have a policy and a time to be kept of their own.
+    if (!answer.headers.has(name)) answer.headers.set(name, value)
+  }
   answer.headers.set('x-request-id', requestId)
   if (origin === null) return answer
   for (const [name, value] of Object.entries(forOrigin(origin))) answer.headers.set(name, value)

@@ -101,6 +101,8 @@ class Api {
       this.rate?.take(`${HOOKS}${node.incoming?.socket?.remoteAddress ?? ''}`)
       return await receive(this.engine, request, pathname.slice(HOOKS.length))
     }
+    const { studio } = this.settings
+    if (studio?.has(method, pathname)) return await studio.answer(request)
     const isForAnyone = FOR_ANYONE.has(pathname)
     const caller = isForAnyone ? null : await this.callerOf(request, headers, node)
     if (caller) this.rate?.take(caller.name)
@@ -174,6 +176,7 @@ class Api {
       body,
       key,
       request,
+      hasStudio: this.settings.studio !== null,
       stream: (events) =>
         this.streams.opener(request, () => this.isStillKnown(request))(events as never),
     }

@@ -26,6 +26,7 @@ import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
 import type { DefinitionStore } from './store-definitions.js'
 import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { LimitStore } from './store-limits.js'
+import type { MovingStore } from './store-moving.js'
 import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
 import type { WebhookStore } from './store-webhooks.js'
@@ -139,6 +140,9 @@ export interface Store
   readonly read: RunReader
   close(): Promise<void>
 }
+
+/** With what tools need, and no kernel. */
+export interface ToolStore extends Store, MovingStore {}
 
 /** A trigger in a mailbox. */
 export interface Call {
@@ -350,7 +354,9 @@ export interface StepTransaction {
 export type * from './rows.js'
 export type * from './store-definitions.js'
 export type * from './store-events.js'
+export type * from './store-insight.js'
 export type * from './store-limits.js'
+export type * from './store-moving.js'
 export type * from './store-operating.js'
 export type * from './store-schedules.js'
 export type * from './store-webhooks.js'

@@ -17,22 +17,23 @@ import type {
   Settled,
   StepTransaction,
   Store,
+  ToolStore,
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
 import { pushBack } from './memory-limits.js'
+import { MemoryMoving } from './memory-moving.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
-import { MemoryWebhooks } from './memory-webhooks.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryWebhooks implements Store {
+export class MemoryStore extends MemoryMoving implements ToolStore {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []

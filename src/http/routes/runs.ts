@@ -169,7 +169,9 @@ const result = route({
       const options = { timeout: waitMs, signal: request.signal }
       return { id, isOver: true, status: 'completed', output: await handle.result(options) }
     } catch (error) {
-      if (PerdureError.is(error, 'WAIT_TIMED_OUT')) return { id, isOver: false, status }
+      // Closed while it waited: whoever asks again asks another process, or new code.
+      const isToAskAgain = PerdureError.is(error, 'WAIT_TIMED_OUT', 'ENGINE_CLOSED')
+      if (isToAskAgain && run.finishedAt === null) return { id, isOver: false, status }
       if (!PerdureError.is(error, ...ENDS)) throw error
       const { code, message, hint } = error
       const cause = causeFor(caller, error.cause)
