@@ -1,15 +1,16 @@
-// Processes of one's own behind one pooler: started, ended in order, killed.
+// `perdure worker` and `perdure serve` as processes: started, ended in order, killed.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const PROCESS = fileURLToPath(new URL('./process.mjs', import.meta.url))
-/** What is started, and what it says when it is there. */
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+const PERDURE = [process.execPath, path('../../dist/cli/main.js')] as const
+/** What is started, and what it logs when it is there. */
 const COMMANDS = {
-  worker: { command: [process.execPath, PROCESS, 'worker'], isReady: /^ready/ },
-  serve: { command: [process.execPath, PROCESS, 'serve'], isReady: /^ready (http\S+)/ },
+  worker: { command: [...PERDURE, 'worker'], isReady: /"working"/ },
+  serve: { command: [...PERDURE, 'serve', '--port', '0'], isReady: /"serving at (http[^"]+)"/ },
 } as const
 export type Role = keyof typeof COMMANDS
 
@@ -33,18 +34,21 @@ export class Member {
     const { command, isReady } = COMMANDS[this.role]
     const [file, ...args] = command
     const child = spawn(file, args, {
-      env: { ...process.env, ...this.env },
-      stdio: ['pipe', 'pipe', 'inherit'],
+      cwd: path('./project'),
+      env: { ...process.env, ...this.env, LOG_FORMAT: 'json' },
+      stdio: ['pipe', 'ignore', 'pipe'],
     })
     this.child = child
-    for await (const line of createInterface({ input: child.stdout })) {
+    let said = ''
+    for await (const line of createInterface({ input: child.stderr })) {
+      said += `${line}\n`
       const match = isReady.exec(line)
       if (!match) continue
-      child.stdout.resume()
+      child.stderr.resume()
       this.url = match[1] ?? ''
       return
     }
-    throw new Error(`a ${this.role} did not start`)
+    throw new Error(`a ${this.role} did not start:\n${said}`)
   }
 
   /** Its exit code, or the signal that ended it. */

@@ -30,8 +30,7 @@ describe.skipIf(missing)(`a fleet behind a pooler${why}`, () => {
   beforeAll(async () => {
     server = await startPostgres({ version: 18 })
     pooler = await startPgBouncer({ url: server.url })
-    db = new pg.Client(server.url)
-    await db.connect()
+    db = await connected(server.url)
     await db.query(TABLES)
   })
   afterAll(async () => {
@@ -59,9 +58,7 @@ describe.skipIf(missing)(`a fleet behind a pooler${why}`, () => {
     const fleet = await Promise.all(
       (['worker', 'worker', 'worker', 'serve', 'serve'] as const).map((role) => member(role)),
     )
-    const pulseClient = new pg.Client(server.url)
-    await pulseClient.connect()
-    const pulse = new Pulse(pulseClient)
+    const pulse = new Pulse(await connected(server.url))
     const customers = new Customers(() =>
       members.filter(({ role }) => role === 'serve').map(({ url }) => url),
     )
@@ -92,7 +89,6 @@ describe.skipIf(missing)(`a fleet behind a pooler${why}`, () => {
     const open = () => query('select id from perdure.runs where finished_at is null')
     await expect.poll(open, { timeout: 60_000 }).toEqual([])
     await pulse.stop()
-    await pulseClient.end()
 
     const orders = customers.acknowledged.toSorted()
     const ids = await query<{ id: string }>(
@@ -127,3 +123,10 @@ describe.skipIf(missing)(`a fleet behind a pooler${why}`, () => {
     expect(pulse.longestGap(ends.map(({ at }) => at))).toBeLessThan(GAP_MAX_MS)
   })
 })
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}

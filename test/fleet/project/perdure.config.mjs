@@ -1,12 +1,13 @@
-// One process of the fleet: `worker` executes orders, `serve` answers HTTP and executes nothing. It says "ready" and its address
-// when it is there, and ends in order on SIGTERM.
+// What the fleet executes. `perdure worker` and `perdure serve` are started in this folder.
 
+import { workflow } from 'perdure'
 import pg from 'pg'
-import { serve } from '../../dist/http/index.js'
-import { createEngine, workflow } from '../../dist/index.js'
 
-const [role] = process.argv.slice(2)
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 2 })
+const pool = new pg.Pool({
+  connectionString: process.env.DATABASE_URL,
+  max: 2,
+  allowExitOnIdle: true,
+})
 pool.on('error', () => {})
 
 /** Each execution is written down, and what a payment service would do: the same key is paid once. */
@@ -27,18 +28,11 @@ const order = workflow('order', async (wf, { n }) => {
   return n
 })
 
-const engine = await createEngine({
+export default {
   workflows: [order],
-  worker: role === 'worker' && { lease: process.env.LEASE },
-})
-const serving = role === 'serve' ? await serve(engine, { port: 0, rateLimit: false }) : null
+  worker: { lease: process.env.LEASE },
+  serve: { rateLimit: false },
+}
 
-process.once('SIGTERM', async () => {
-  await serving?.close()
-  await engine.close()
-  await pool.end()
-  process.exit(0)
-})
-process.stdout.write(`ready ${serving?.url ?? ''}\n`)
 // Whoever has started it holds this open, and it ends with them.
 process.stdin.on('end', () => process.exit(1)).resume()
