@@ -20,6 +20,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   docs: minutes(4),
   cli: minutes(3),
   crash: minutes(10),
+  fleet: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
@@ -28,6 +29,7 @@ const SLOW = [
   'demo',
   'docs',
   'embedded',
+  'fleet',
   'golden',
   'support',
   'testing',

@@ -31,6 +31,11 @@ export type EngineOptions<W> = Opt<{
   database:
     | string
     | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
+  /**
+   * Where notifications are heard if `database` is a pooler in transaction mode: the address of the server itself. false: nowhere,
+   * and what other processes store is found by polling. Default: PERDURE_LISTEN_URL, else as `database`.
+   */
+  listen: string | false
   /** Of the database. Default 'perdure'. */
   schema: string
   workflows: W

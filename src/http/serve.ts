@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, getRequestListener } from '@hono/node-server'
 import type { Engine } from '../index.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
+import { endable } from './ending.js'
 import { isLoopback } from './guard.js'
 import { type Handler, makeHandler } from './handler.js'
 import { type HandlerOptions, readOptions, type Settings } from './options.js'
@@ -32,7 +33,6 @@ const PORT = 4114
 const HOST = '127.0.0.1'
 /** For the header, and for all of a request. */
 const REQUEST_MS = 30_000
-const CLOSE_GRACE_MS = 5_000
 
 /** Refused before anything is opened. */
 export function readServeOptions(options: ServeOptions): Settings & {
@@ -59,6 +59,7 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   const server = createAdaptorServer({ fetch: fetch as never }) as Server
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
+  const end = endable(server)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo
   return {
@@ -70,7 +71,7 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
     },
     close: () => {
       streams.close()
-      return closed(server)
+      return end()
     },
   }
 }
@@ -94,16 +95,5 @@ function listening(server: Server, port: number, host: string): Promise<void> {
       reject(portTaken(port, host))
     })
     server.listen(port, host, resolve)
-  })
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }

@@ -3060,6 +3060,21 @@ begin
   end if;
   return next;
 end $f$;` },
+  { number: 12, name: 'lists', breaking: false, sql: `-- breaking: no
+-- Lists of what is rare among many: by a status that is not the usual end, and by tags. Runs that neither wait nor fail and have no
+-- tags are in none of these, so they cost nothing more.
+
+create index runs_status on @schema@.runs (workspace, status, uid) where status in ('waiting', 'failed', 'cancelled', 'timed_out');
+
+-- One text per tag. What PostgreSQL has no text for, as a NUL, can be stored as a tag and not be looked for.
+create function @schema@.tags_v1(tags text) returns text[] language plpgsql immutable cost 1000 as $f$
+begin
+  return array(select t.key || E'\\x1f' || t.value from json_each_text(tags::json) t (key, value));
+exception when data_exception then
+  return '{}';
+end $f$;
+
+create index runs_tags on @schema@.runs using gin (@schema@.tags_v1(tags)) with (fastupdate = off) where tags <> '{}';` },
 ]
 
 export const QUERIES = {
@@ -3389,9 +3404,8 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
       order by r.uid limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
@@ -3417,9 +3431,8 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
       order by r.uid desc limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
