@@ -15,7 +15,6 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   conformance: minutes(2),
   testing: minutes(2),
   http: minutes(2),
-  cli: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
   cli: minutes(3),

@@ -83,10 +83,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       const view = await core.kernel.read.get(to.workspace, to.id)
       return view === null ? null : infoOf(core, view)
     },
-    describe: (target: unknown) => {
-      beforeRead(core)
-      return describe(core, confined, target)
-    },
+    describe: (target: unknown) => describe(core, confined, target),
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),
     checkpoints: (id: unknown, page?: unknown) => checkpoints(core, confined, id, page),
