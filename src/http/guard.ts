@@ -13,14 +13,6 @@ export interface Allowed {
   readonly origins: readonly string[]
 }
 
-/** What Node knows of a request beyond the standard, where it is there. */
-export interface NodeSide {
-  readonly incoming?: {
-    readonly rawHeaders?: readonly string[]
-    readonly socket?: { readonly remoteAddress?: string | undefined }
-  }
-}
-
 /** The foreign origin that may hear the answer, or null. */
 export function guard(request: Request, allowed: Allowed, headers: HeaderReader): string | null {
   if (request.url.length > URL_LENGTH_MAX) {

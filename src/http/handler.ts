@@ -15,8 +15,8 @@ import {
   unauthenticated,
   workspaceForbidden,
 } from './errors.js'
-import { guard, type NodeSide } from './guard.js'
-import { type HeaderReader, headersOf } from './headers.js'
+import { guard } from './guard.js'
+import { type HeaderReader, headersOf, type NodeSide } from './headers.js'
 import { HOOKS, receive } from './hooks.js'
 import { documentRoutes } from './openapi.js'
 import { type HandlerOptions, readOptions, type Settings } from './options.js'

@@ -1,7 +1,13 @@
 // The headers of a request, as far as they are asked for. Node's adapter would make a Headers of them first, for more than the
 // rest of a short request costs.
 
-import type { NodeSide } from './guard.js'
+/** What Node knows of a request beyond the standard, where it is there. */
+export interface NodeSide {
+  readonly incoming?: {
+    readonly rawHeaders?: readonly string[]
+    readonly socket?: { readonly remoteAddress?: string | undefined }
+  }
+}
 
 export interface HeaderReader {
   get(name: string): string | null

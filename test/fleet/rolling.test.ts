@@ -73,9 +73,9 @@ describe.skipIf(missing)(`a fleet behind a pooler${why}`, () => {
 
     // One that is killed: its runs wait for its lease, and those of others do not.
     const victim = await member('worker', '3s')
-    await expect
-      .poll(async () => (await query(`select 1 from executions where pid = ${victim.pid}`)).length)
-      .toBeGreaterThan(10)
+    const byVictim = async () =>
+      (await query(`select 1 from executions where pid = ${victim.pid}`)).length
+    await expect.poll(byVictim, { timeout: 60_000 }).toBeGreaterThan(10)
     await Promise.all([victim.end('SIGKILL'), fleet[4]?.end('SIGKILL')])
     // Those that were there when it died are done before the customers leave.
     const [died] = await query<{ at: string }>('select clock_timestamp()::text as at')
