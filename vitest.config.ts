@@ -15,12 +15,14 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   conformance: minutes(2),
   testing: minutes(2),
   http: minutes(2),
+  browser: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
   crash: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
+  'browser',
   'conformance',
   'crash',
   'demo',
@@ -79,6 +81,7 @@ export default defineConfig({
         },
         test: {
           name,
+          ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
           include: [`test/${name}/**/*.test.ts`],
           exclude: isFast ? SLOW_FILES : [],
           environment: 'node',
