@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from 'react'
 import { Button, IconButton } from '../../ui/button.js'
-import { type Status, StatusMark } from '../../ui/status.js'
+import { StatusMark } from '../../ui/status.js'
+import type { Status } from '../../ui/statuses.js'
 import { At } from '../../ui/time.js'
 import type { Moment } from './use-moment.js'
 
