@@ -15,6 +15,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   conformance: minutes(2),
   testing: minutes(2),
   http: minutes(2),
+  browser: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
   cli: minutes(3),
@@ -23,6 +24,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
 }
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
+  'browser',
   'conformance',
   'crash',
   'demo',
@@ -83,6 +85,7 @@ export default defineConfig({
         },
         test: {
           name,
+          ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
           include: [`test/${name}/**/*.test.ts`],
           exclude: isFast ? SLOW_FILES : [],
           environment: 'node',

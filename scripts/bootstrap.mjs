@@ -1,4 +1,4 @@
-// Makes a fresh checkout ready: packages, generated SQL, dist. Uses Node's own modules only, because it runs
+// Makes a fresh checkout ready: packages, generated SQL, dist with the Studio. Uses Node's own modules only, because it runs
 // before node_modules exists. Everything it says goes to stderr.
 
 import { spawn } from 'node:child_process'
@@ -24,7 +24,7 @@ export const CACHE = join(ROOT, '.cache')
 const LOCK = join(CACHE, 'bootstrap.lock')
 const BUILD_STAMP = join(CACHE, 'build.stamp')
 
-/** Throws a one-line Error if packages are missing for good; `built` is false if the sources do not compile. */
+/** Throws a one-line Error if packages are missing for good; `built` is false if the sources do not compile, or the Studio is too large. */
 export async function bootstrap() {
   checkNode()
   mkdirSync(CACHE, { recursive: true })
@@ -35,7 +35,9 @@ export async function bootstrap() {
     if (!process.env.CI || !existsSync(join(ROOT, GENERATED))) writeSql(ROOT)
     const built = await build()
     if (built) await makeCluster()
-    return { built }
+    // studio.mjs takes its tools from here.
+    const { buildStudio } = await import('./studio.mjs')
+    return { built: built && (await buildStudio()) }
   } finally {
     unlock()
   }

@@ -21,6 +21,9 @@ const checks = {
   build: built,
   lint: await node(bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
   types: await node(bin('typescript/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'),
+  'types of the Studio': await node(
+    ...[bin('typescript/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
+  ),
 }
 const hash = testedHash()
 const { code, interrupted, report, databases } = await runVitest(args, { fast }).catch(failWith)
@@ -42,7 +45,7 @@ for (const { name, skip, enable } of databases) {
 }
 if (fast)
   console.log(
-    'skipped  test/conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
+    'skipped  test/browser, conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
   )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 

@@ -10,7 +10,7 @@ export const LAST_REPORT = join(CACHE, 'last-run.json')
 /** All that can change the outcome of a test. */
 export function testedHash() {
   return sourceHash([
-    ...['src', 'sql', 'test', 'docs', 'examples', 'scripts', 'README.md'],
+    ...['src', 'sql', 'test', 'docs', 'examples', 'scripts', 'studio/src', 'README.md'],
     ...['package.json', 'package-lock.json', 'vitest.config.ts', 'tsconfig.json'],
   ])
 }

@@ -7,7 +7,7 @@ interface Locked {
   readonly engines?: { readonly node?: string }
 }
 const NODE_MIN = '20.19.0'
-const LOCKS = ['package-lock.json', 'bench/package-lock.json']
+const LOCKS = ['package-lock.json', 'bench/package-lock.json', 'studio/package-lock.json']
 
 test.each(LOCKS)('%s names no registry', (lock) => {
   const found = packagesOf(lock)
@@ -29,8 +29,8 @@ test.each(LOCKS)(`every dependency in %s accepts Node ${NODE_MIN}`, (lock) => {
   expect(found).toEqual([])
 })
 
-test('the two .npmrc say the same', () => {
-  expect(read('bench/.npmrc')).toBe(read('.npmrc'))
+test.each(['bench', 'studio'])('the .npmrc of %s says the same', (folder) => {
+  expect(read(`${folder}/.npmrc`)).toBe(read('.npmrc'))
 })
 
 function packagesOf(lock: string): [string, Locked][] {

@@ -1,0 +1,41 @@
+// The browser's own dialog: it keeps the focus inside, and Escape closes it.
+
+import { type ReactNode, useEffect, useRef } from 'react'
+import { IconButton } from './button.js'
+import './dialog.css'
+
+export function Dialog({
+  title,
+  onClose,
+  children,
+  width = 480,
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly width?: number
+}) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = ref.current
+    if (dialog && !dialog.open) dialog.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      className="dialog"
+      aria-label={title}
+      style={{ width }}
+      onClose={onClose}
+      onPointerDown={(event) => event.target === ref.current && ref.current?.close()}
+    >
+      <div className="dialog-inside">
+        <header className="dialog-head">
+          <h2>{title}</h2>
+          <IconButton label="Close" icon="close" onClick={() => ref.current?.close()} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
