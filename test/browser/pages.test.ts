@@ -55,9 +55,7 @@ const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
 async function seriousIn(page: Page, options: object): Promise<readonly string[]> {
   await page.evaluate(AXE)
   const how = JSON.stringify({ resultTypes: ['violations'], ...options })
-  const { violations } = (await page.evaluate(
-    'axe.run({ resultTypes: ["violations"] })',
-  )) as AxeResults
+  const { violations } = (await page.evaluate(`axe.run(${how})`)) as AxeResults
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(
