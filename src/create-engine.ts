@@ -5,25 +5,29 @@ import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
+import { describeNodeTypes } from './engine/node-types.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import type { StoredGraphs } from './engine/stored-graphs.js'
 import { systemCalls } from './engine/system.js'
+import type { EngineInfo } from './engine/system-types.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
 import { webhookCalls } from './engine/webhooks.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
-import type { Log, Ports } from './kernel/ports.js'
+import type { Log, Ports, Telemetry } from './kernel/ports.js'
 import { schedulingFor, webhooksFor } from './kernel/scheduling.js'
 import { type Executed, type Library, makeLibrary } from './library.js'
-import { openLivePorts, standardLog } from './live-ports.js'
+import { standardLog } from './live-log.js'
+import { openLivePorts } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
 import { Definitions } from './upkeep/definitions.js'
 import { Retention } from './upkeep/retention.js'
 import { Schedules } from './upkeep/schedules.js'
+import { VERSION } from './version.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<
@@ -61,7 +65,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const started = await startKernel(
     opened,
     usual(settings, { programs: all, learnt }),
-    log,
+    { log, telemetry: settings.telemetry },
     instead,
   )
   const { kernel } = started
@@ -88,6 +92,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     events: settings.events,
     stored,
     nodeTypes: new Set(settings.nodeTypes.keys()),
+    paletteOf: () => describeNodeTypes(settings.nodeTypes.values()),
+    about: aboutOf(settings),
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     secrets: settings.http.secrets,
     sentTo: new Map(),
@@ -104,6 +110,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const transaction = (work: unknown) => transact(core, work)
   const own = { transaction, webhooks: webhookCalls(core), ...systemCalls(core), close }
   return Object.assign(client, own, { [Symbol.asyncDispose]: close }) as unknown as Engine
+}
+
+function aboutOf({ database, worker, retentionMs }: Settings): EngineInfo {
+  const isEmbedded = database.kind === 'file' || database.kind === 'memory'
+  const kind = database.kind === 'memory' ? 'memory' : isEmbedded ? 'embedded' : 'postgresql'
+  return { version: VERSION, database: kind, isEmbedded, isWorker: worker, retentionMs }
 }
 
 /** What has been opened is closed again. */
@@ -189,7 +201,7 @@ function startDefinitions(
 async function startKernel(
   opened: Opened,
   options: Usual,
-  log: Log,
+  { log, telemetry }: { readonly log: Log; readonly telemetry: Telemetry | null },
   instead: Instead,
 ): Promise<Started> {
   const { store, hints } = opened
@@ -197,7 +209,7 @@ async function startKernel(
     if (instead.createKernel) {
       return { kernel: await instead.createKernel({ ...options, store }), ports: null }
     }
-    const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
+    const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log, process.env, telemetry))
     return { kernel: await createKernel({ ...options, ...instead.kernel, ports, store }), ports }
   })
 }
@@ -211,7 +223,12 @@ async function openMemoryKernel(
   const opened = await open()
   const executed = library.programs(true)
   const options = { ...usual(settings, executed), worker: true, closeGraceMs: 0 }
-  const { kernel } = await startKernel(opened, options, log, create ? { createKernel: create } : {})
+  const { kernel } = await startKernel(
+    opened,
+    options,
+    { log, telemetry: settings.telemetry },
+    create ? { createKernel: create } : {},
+  )
   return {
     kernel,
     has: (definition) => library.find(definition) !== undefined,

@@ -59,25 +59,38 @@ export { createEngine } from './create-engine.js'
 export type { EngineOptions } from './engine/engine-options.js'
 export type { LoggedNode } from './engine/logged-node.js'
 export type {
+  Activity,
+  ActivityBucket,
+  Change,
   Checkpoint,
   Client,
   DescribedTransition,
   Description,
   Engine,
   EngineEvents,
+  EngineInfo,
   Explanation,
+  ExpressionCheck,
   Filter,
   GraphProblem,
   Graphs,
   GraphVersion,
+  InboxItem,
   JournalEntry,
+  LimitedRun,
   LimitInfo,
+  LimitRuns,
   MessageOptions,
+  NodeTypeInfo,
+  Offer,
   OpenChild,
+  OpenQuestion,
   Outcome,
   Page,
   Paged,
   PageOptions,
+  Published,
+  RunAt,
   RunCount,
   RunHandle,
   RunInfo,
@@ -85,6 +98,8 @@ export type {
   ScheduleOptions,
   Schedules,
   StartOptions,
+  StepStat,
+  StepStats,
   StoredError,
   StoredGraph,
   TriggerOptions,
@@ -97,6 +112,7 @@ export type {
   WebhookTargetOptions,
   WorkerInfo,
 } from './engine/types.js'
+export type { Telemetry } from './kernel/ports.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
 export { fatal, retryAfter } from './model/marks.js'

@@ -1,6 +1,7 @@
 // createClient: all that can be done from outside, from another program. The types of the server's engine, none of its code.
 
 import type {
+  Change,
   Client,
   Description,
   Engine,
@@ -13,8 +14,10 @@ import type {
 } from '../index.js'
 import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
 import { type ClientOptions, Connection, path } from './connection.js'
+import { follow } from './follow.js'
 import { graphCalls, type RemoteGraphs } from './graphs.js'
 import { makeHandle, sendable } from './handle.js'
+import { insightCalls } from './insight.js'
 import { documentNameOf, nameOf } from './names.js'
 import { paged } from './paged.js'
 import { momentOf, scheduleCalls } from './schedules.js'
@@ -64,6 +67,7 @@ function makeClient(connection: Connection, confined: string | null): RemoteClie
     ...startCalls(connection, spaceOf),
     ...mailCalls(connection, spaceOf),
     ...readCalls(connection, spaceOf),
+    ...insightCalls(connection, spaceOf),
     handle: (target: unknown, id: string) =>
       makeHandle(connection, { id, workflow: nameOf(target, 'handle'), workspace: spaceOf({}) }),
     schedules: scheduleCalls(connection, spaceOf),
@@ -234,5 +238,13 @@ function readCalls(connection: Connection, spaceOf: SpaceOf) {
     nodes: async (id: string) =>
       ((await ask(path`/runs/${id}/nodes`)) as { items: unknown[] }).items,
     explain: async (id: string) => ask(path`/runs/${id}/explain`),
+    changes: ({ after, signal }: { after?: string; signal?: AbortSignal } = {}) =>
+      follow<Change>(connection, {
+        path: '/changes',
+        workspace: spaceOf({}),
+        after,
+        signal,
+        placeOf: ({ cursor }) => cursor,
+      }),
   }
 }

@@ -14,6 +14,7 @@ import type {
   TaskOrder,
   WaitReason,
 } from '../model/run.js'
+import type { InsightReader, RunsOf } from './store-insight.js'
 import type { LimitReader } from './store-limits.js'
 
 export interface NewRun {
@@ -36,6 +37,8 @@ export interface NewRun {
     /** The key of the step that started it under an id of its own. */
     readonly startedBy?: string
   } | null
+  /** Of whoever starts it. */
+  readonly trace?: string | null
   /** Set if its definition has limits: it asks for a slot before it is due. */
   readonly limits?: Counted | null
 }
@@ -106,17 +109,23 @@ export interface RunFilter {
   readonly parentId: RunId | null
   readonly createdAfter: Instant | null
   readonly createdBefore: Instant | null
-  /** Part of the run id. */
+  /** Part of the run id, or of the value of a tag. */
   readonly text: string | null
+  /** As it is shown: what is known of its definition; of others a stored graph, a child is a task, else a workflow. */
+  readonly kind?: { readonly is: string; readonly known: ReadonlyMap<string, string> } | null
   /** Keyset: uids are in order of creation. */
   readonly after: Uid | null
   readonly newestFirst: boolean
   readonly limit: number
 }
 
-export interface RunReader extends LimitReader {
+export interface RunReader extends LimitReader, InsightReader {
   get(workspace: string, id: RunId): Promise<RunView | null>
   list(filter: RunFilter): Promise<readonly RunView[]>
+  /** Runs that wait for a signal and for nothing that comes by itself, but perhaps a time limit. Oldest first. */
+  inbox(
+    of: RunsOf & { readonly after: Uid | null; readonly limit: number },
+  ): Promise<readonly RunView[]>
   /** Entries with seq > after (oldest first) or < after (newest first). */
   history(
     uid: Uid,

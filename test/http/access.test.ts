@@ -33,6 +33,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /schedules/{id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /events': { name: 'paid', payload: 1 },
   'POST /graphs/validate': { graph: {} },
+  'POST /expressions/check': { cel: 'input.n > 1' },
   'PUT /graphs/{name}': { graph: { id: 'order', nodes: [], edges: [] } },
 }
 /** Those that name something by an id, and make it where it is not: that of the other workspace stays as it is. */
@@ -157,6 +158,31 @@ test('limits and metrics tell a token of some workspaces nothing of others', asy
   expect(metrics.text).not.toContain('workflow="order"')
   const { json } = await server.ask('GET', '/api/v1/stats', { token, workspace: 'c' })
   expect(json.items.map(({ workflow }: { workflow: string }) => workflow)).not.toContain('order')
+})
+
+test('[X14] at a limit a token of some workspaces sees its own runs alone', async () => {
+  const client = server.engine.workspace('b')
+  await client.start('single', undefined, { id: 'holds-of-b' })
+  await server.engine.workspace('a').start('single', undefined, { id: 'asks-of-a' })
+  const at = (token: string) =>
+    server.ask('GET', '/api/v1/limits/runs?kind=definition&workflow=single', { token })
+  const { holders } = await server.engine.limitRuns({
+    ...{ kind: 'definition', workflow: 'single', name: null },
+  })
+  expect(holders.map(({ id }) => id)).toEqual(['holds-of-b'])
+  const { json } = await at(tokenOf('viewer'))
+  expect(json).toMatchObject({ holders: [], waiters: [{ id: 'asks-of-a', workspace: 'a' }] })
+  const keys = '/api/v1/limits/runs?kind=workspace&name=b'
+  const other = await server.ask('GET', keys, { token: tokenOf('viewer') })
+  expect(other.json).toEqual({ holders: [], waiters: [] })
+  await client.cancel('holds-of-b')
+  await server.engine.workspace('a').cancel('asks-of-a')
+})
+
+test('a token is told what it may do, and nothing of other tokens', async () => {
+  const { json } = await server.ask('GET', '/api/v1/me', { token: tokenOf('operator') })
+  expect(json).toMatchObject({ role: 'operator', workspaces: ['a', 'c'], workspace: 'a' })
+  expect(JSON.stringify(json)).not.toMatch(/a-token-for|postgres:/)
 })
 
 test('stacks are for those who write the code', async () => {

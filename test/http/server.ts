@@ -50,7 +50,27 @@ export const routing = graph({
   ],
 })
 
-export const DEFINITIONS = [order, echo, failing, parent, shown, picking, routing] as const
+export const spoken = workflow('spoken', async (wf, words: readonly string[]) => {
+  await wf.do('speak', (step) => {
+    for (const word of words) step.publish({ word, at: new Date(5) })
+  })
+})
+
+/** One at a time, and each until it is told to go. */
+export const single = workflow(
+  'single',
+  { limits: { concurrency: 1 }, signals: { go: typed<undefined>() } },
+  async (wf) =>
+    wf.do(
+      'hold',
+      ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+    ),
+)
+
+export const DEFINITIONS = [
+  ...([order, echo, failing, parent, shown] as const),
+  ...([picking, routing, spoken, single] as const),
+] as const
 
 export interface Sent {
   readonly token?: string

@@ -72,6 +72,12 @@ export class FaultyStore implements Store {
       limitRules: () => this.call('limitRules', () => read.limitRules()),
       limitUse: () => this.call('limitUse', () => read.limitUse()),
       holders: (where, most) => this.call('holders', () => read.holders(where, most)),
+      askers: (where, most) => this.call('askers', () => read.askers(where, most)),
+      activity: (window) => this.call('activity', () => read.activity(window)),
+      inbox: (of) => this.call('inbox', () => read.inbox(of)),
+      recent: (uids, most) => this.call('recent', () => read.recent(uids, most)),
+      visible: (uids, most) => this.call('visible', () => read.visible(uids, most)),
+      stepCounts: (of) => this.call('stepCounts', () => read.stepCounts(of)),
     }
   }
 
@@ -230,6 +236,22 @@ export class FaultyStore implements Store {
 
   webhookTargets(...args: Parameters<Store['webhookTargets']>) {
     return this.call('webhookTargets', () => this.world.memory.webhookTargets(...args))
+  }
+
+  publish(...args: Parameters<Store['publish']>) {
+    return this.call('publish', () => this.world.memory.publish(...args))
+  }
+
+  chunks(...args: Parameters<Store['chunks']>) {
+    return this.call('chunks', () => this.world.memory.chunks(...args))
+  }
+
+  follow() {
+    return this.call('follow', () => this.world.memory.follow())
+  }
+
+  changes(...args: Parameters<Store['changes']>) {
+    return this.call('changes', () => this.world.memory.changes(...args))
   }
 
   async open(by: Worker, limitMs: number): Promise<StepTransaction> {

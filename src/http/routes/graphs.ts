@@ -5,6 +5,7 @@ import type { GraphJson } from '../../index.js'
 import { graphNotFound, requestInvalid } from '../errors.js'
 import { route } from '../route.js'
 import { dict, moment, orNull, pageOf, pageQuery } from '../schemas.js'
+import { expressionCheck, nodeTypeInfo } from '../schemas-insight.js'
 import { checkWorkspace, given } from './shared.js'
 
 const tag = 'graphs'
@@ -21,7 +22,12 @@ const stored = z
     updatedAt: moment,
   })
   .openapi('StoredGraph')
-const version = z.object({ version: z.number(), note: orNull(z.string()), createdAt: moment })
+const version = z.object({
+  version: z.number(),
+  note: orNull(z.string()),
+  author: orNull(z.string()).openapi({ description: 'The name of the token that saved it.' }),
+  createdAt: moment,
+})
 const problem = z.object({ path: z.string(), message: z.string() })
 
 const list = route({
@@ -60,7 +66,7 @@ const get = route({
       .optional()
       .openapi({ type: 'integer', minimum: 1 }),
   }),
-  answer: stored.extend({ note: orNull(z.string()), json: dict }),
+  answer: stored.extend({ note: orNull(z.string()), author: orNull(z.string()), json: dict }),
   handle: async ({ client, params, query }) => {
     const found = await client.graphs.get(params.name ?? '', given(query))
     if (found === null) throw graphNotFound(params.name ?? '')
@@ -101,7 +107,8 @@ const save = route({
     if (graph.id !== call.params.name) {
       throw requestInvalid([{ path: 'body.graph.id', message: 'is not the name in the address' }])
     }
-    return call.client.graphs.save(graph as unknown as GraphJson, given(options))
+    const saved = given({ ...options, author: call.caller.name })
+    return call.client.graphs.save(graph as unknown as GraphJson, saved)
   },
 })
 
@@ -114,4 +121,29 @@ const archive = route({
   handle: async ({ client, params }) => client.graphs.archive(params.name ?? ''),
 })
 
-export const graphRoutes = [list, validate, get, versions, save, archive]
+const types = route({
+  method: 'GET',
+  path: '/node-types',
+  role: 'viewer',
+  tag,
+  summary: 'The types of nodes that graphs may have here, with the schemas of their configs.',
+  answer: z.object({ items: z.array(nodeTypeInfo) }),
+  handle: ({ engine }) => ({ items: engine.nodeTypes() }),
+})
+
+const check = route({
+  method: 'POST',
+  path: '/expressions/check',
+  role: 'viewer',
+  tag,
+  summary: 'What is wrong with an expression, and which names it can read. Nothing is evaluated.',
+  body: z.strictObject({
+    cel: z.string().max(10_000),
+    graph: z.unknown().optional(),
+    node: z.string().max(128).optional(),
+  }),
+  answer: expressionCheck,
+  handle: ({ client, body: { cel, ...at } }) => client.graphs.checkExpression(cel, given(at)),
+})
+
+export const graphRoutes = [list, validate, get, versions, save, archive, types, check]

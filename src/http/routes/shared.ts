@@ -21,12 +21,22 @@ export async function checkWorkflow(
   if (query.workflow !== undefined) await runOf(client, id, query.workflow)
 }
 
+interface Failed {
+  readonly error?: StoredError | null | undefined
+}
+
 /** Stacks show files and code: they are for those who write it. */
-export function seenBy<T extends { readonly error?: StoredError | null | undefined }>(
+export function seenBy<T extends Failed & { readonly open?: readonly Failed[] }>(
   { role }: Caller,
   item: T,
 ): T {
-  if (!item.error?.stack || isAtLeast(role, 'author')) return item
+  if (isAtLeast(role, 'author')) return item
+  const { open } = item
+  return { ...withoutStack(item), ...(open && { open: open.map(withoutStack) }) }
+}
+
+function withoutStack<T extends Failed>(item: T): T {
+  if (!item.error?.stack) return item
   const { stack: _, ...error } = item.error
   return { ...item, error }
 }
@@ -44,6 +54,15 @@ export function causeFor({ role }: Caller, cause: unknown): unknown {
 export const isCode = ({ version }: { readonly version: string }): boolean =>
   !version.startsWith('#')
 
+/** Of the definitions whose code is here: they stay as they are. */
+const NAMES = new WeakMap<Engine, ReadonlySet<string>>()
+
+function namesOf(engine: Engine): ReadonlySet<string> {
+  const names = NAMES.get(engine) ?? new Set(engine.definitions().map(({ name }) => name))
+  NAMES.set(engine, names)
+  return names
+}
+
 /** Something here or a live worker has it, or it is stored for that workspace. */
 export async function isKnown(
   engine: Engine,
@@ -51,7 +70,7 @@ export async function isKnown(
   name: string | null,
 ): Promise<boolean> {
   if (name === null) return false
-  if (engine.definitions().some((one) => one.name === name)) return true
+  if (namesOf(engine).has(name)) return true
   const codes = (await engine.workers()).flatMap(({ workflows }) => workflows).filter(isCode)
   return codes.some((code) => code.name === name) || (await client.graphs.get(name)) !== null
 }
