@@ -5,10 +5,12 @@ import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
+import { describeNodeTypes } from './engine/node-types.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import type { StoredGraphs } from './engine/stored-graphs.js'
 import { systemCalls } from './engine/system.js'
+import type { EngineInfo } from './engine/system-types.js'
 import { transact } from './engine/transaction.js'
 import { storeTriggers, storeWebhooks } from './engine/triggers.js'
 import type { Engine } from './engine/types.js'
@@ -24,6 +26,7 @@ import { type Opened, openMemory, openStore } from './open-store.js'
 import { Definitions } from './upkeep/definitions.js'
 import { Retention } from './upkeep/retention.js'
 import { Schedules } from './upkeep/schedules.js'
+import { VERSION } from './version.js'
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<
@@ -88,6 +91,8 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     events: settings.events,
     stored,
     nodeTypes: new Set(settings.nodeTypes.keys()),
+    paletteOf: () => describeNodeTypes(settings.nodeTypes.values()),
+    about: aboutOf(settings),
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     secrets: settings.http.secrets,
     sentTo: new Map(),
@@ -104,6 +109,12 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const transaction = (work: unknown) => transact(core, work)
   const own = { transaction, webhooks: webhookCalls(core), ...systemCalls(core), close }
   return Object.assign(client, own, { [Symbol.asyncDispose]: close }) as unknown as Engine
+}
+
+function aboutOf({ database, worker, retentionMs }: Settings): EngineInfo {
+  const isEmbedded = database.kind === 'file' || database.kind === 'memory'
+  const kind = database.kind === 'memory' ? 'memory' : isEmbedded ? 'embedded' : 'postgresql'
+  return { version: VERSION, database: kind, isEmbedded, isWorker: worker, retentionMs }
 }
 
 /** What has been opened is closed again. */

@@ -31,6 +31,13 @@ select u.kind, u.def, u.name, sum(u.used)::int as used, sum(u.asking)::int as as
 
 -- name: holders
 -- Some of those that have a slot where this run is counted. $1 definition, $2 workspace, $3 key ('': not so), $4 how many.
-select r.id from @schema@.runs r
+select r.id, r.workspace, r.def, @schema@.ms_v1(r.created_at) as since from @schema@.runs r
   where r.slot and ($1::text = '' or r.def = $1) and ($2::text = '' or r.limit_workspace = $2) and ($3::text = '' or r.limit_key = $3)
   order by r.uid limit $4::int;
+
+-- name: askers
+-- Some of those that ask for a slot there, the longest asking first. The parameters are those of holders.
+select r.id, r.workspace, r.def, @schema@.ms_v1(r.asks_at) as since from @schema@.runs r
+  where r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null and r.asks_at <= (select @schema@.clock_v1())
+    and ($1::text = '' or r.def = $1) and ($2::text = '' or r.limit_workspace = $2) and ($3::text = '' or r.limit_key = $3)
+  order by r.asks_at, r.uid limit $4::int;

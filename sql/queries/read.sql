@@ -43,8 +43,10 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v;
 
 -- name: listOldest
--- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id,
--- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many. null: any, but of the
+-- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id or
+-- of the value of a tag,
+-- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many, $13 kind (of what $14 and $15 say of
+-- names, packed; see RunFilter). null: any, but of the
 -- definitions not the one that delivers webhooks.
 -- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
 select v.* from (
@@ -63,7 +65,11 @@ select v.* from (
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
-        and ($8::text is null or position($8 in r.id) > 0)
+        and ($8::text is null or position($8 in r.id) > 0
+          or exists (select 1 from json_each_text(r.tags::json) t (key, value) where position($8 in t.value) > 0))
+        and ($13::text is null or $13 = coalesce(
+          (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
+          case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
         and ($9::text = '' or not exists (
           select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
             where (r.tags::json ->> t.key) is distinct from t.value))
@@ -90,7 +96,11 @@ select v.* from (
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
-        and ($8::text is null or position($8 in r.id) > 0)
+        and ($8::text is null or position($8 in r.id) > 0
+          or exists (select 1 from json_each_text(r.tags::json) t (key, value) where position($8 in t.value) > 0))
+        and ($13::text is null or $13 = coalesce(
+          (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
+          case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
         and ($9::text = '' or not exists (
           select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
             where (r.tags::json ->> t.key) is distinct from t.value))

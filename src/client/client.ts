@@ -15,6 +15,7 @@ import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
 import { type ClientOptions, Connection, path } from './connection.js'
 import { graphCalls, type RemoteGraphs } from './graphs.js'
 import { makeHandle, sendable } from './handle.js'
+import { insightCalls } from './insight.js'
 import { documentNameOf, nameOf } from './names.js'
 import { paged } from './paged.js'
 import { momentOf, scheduleCalls } from './schedules.js'
@@ -64,6 +65,7 @@ function makeClient(connection: Connection, confined: string | null): RemoteClie
     ...startCalls(connection, spaceOf),
     ...mailCalls(connection, spaceOf),
     ...readCalls(connection, spaceOf),
+    ...insightCalls(connection, spaceOf),
     handle: (target: unknown, id: string) =>
       makeHandle(connection, { id, workflow: nameOf(target, 'handle'), workspace: spaceOf({}) }),
     schedules: scheduleCalls(connection, spaceOf),

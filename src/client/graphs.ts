@@ -1,4 +1,4 @@
-// client.graphs: those of the engine, over HTTP. `validate` asks the server, so it gives a promise.
+// client.graphs: those of the engine, over HTTP. `validate` and `checkExpression` ask the server, so they give promises.
 
 import type { Graphs, GraphVersion, Page, StoredGraph } from '../index.js'
 import { PerdureError } from '../model/errors.js'
@@ -7,9 +7,12 @@ import { paged } from './paged.js'
 
 type Given = Readonly<Record<string, unknown>>
 
-export type RemoteGraphs = Omit<Graphs, 'validate'> & {
+export type RemoteGraphs = Omit<Graphs, 'validate' | 'checkExpression'> & {
   /** Everything that is wrong with it, at once. The types of its nodes are those that the server has. */
   validate(json: unknown): Promise<ReturnType<Graphs['validate']>>
+  checkExpression(
+    ...args: Parameters<Graphs['checkExpression']>
+  ): Promise<ReturnType<Graphs['checkExpression']>>
 }
 
 export function graphCalls(
@@ -29,6 +32,8 @@ export function graphCalls(
     )
   const calls = {
     validate: (graph: unknown) => ask('POST', '/graphs/validate', { body: { graph } }),
+    checkExpression: (cel: string, at: Given = {}) =>
+      ask('POST', '/expressions/check', { body: { cel, ...at } }),
     save: (graph: { readonly id?: unknown }, options: Given = {}) =>
       ask('PUT', path`/graphs/${graph?.id}`, { body: { graph, ...options } }),
     get: async (name: string, query: Given = {}) => {

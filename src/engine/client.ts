@@ -1,6 +1,7 @@
 // All that can be done from outside. A client is confined to a workspace, or the engine's own.
 
 import { optionInvalid } from '../model/errors.js'
+import { runAt } from './at.js'
 import { checkpoints } from './checkpoints.js'
 import {
   addressOf,
@@ -19,6 +20,7 @@ import { listen } from './events.js'
 import { graphCalls } from './graphs.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
+import { activity, inbox, stepStats } from './insight.js'
 import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
 import { nodesOf } from './nodes.js'
@@ -101,6 +103,14 @@ export function makeClient(core: Core, confined: string | null): Client {
     explain: async (id: unknown) => {
       beforeRead(core)
       return explainRun(core, await viewOf(core, own, id))
+    },
+    activity: async (options?: unknown) => activity(core, spaceOf, options),
+    inbox: (options?: unknown) => inbox(core, spaceOf, options),
+    stepStats: async (target: unknown, options?: unknown) =>
+      stepStats(core, spaceOf, target, options),
+    at: async (id: unknown, seq?: unknown) => {
+      beforeRead(core)
+      return runAt(core, await viewOf(core, own, id), seq)
     },
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {

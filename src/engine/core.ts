@@ -27,6 +27,7 @@ import type { HttpOptions } from './engine-options.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
 import type { Stateless } from './stateless.js'
 import type { StoredGraphs } from './stored-graphs.js'
+import type { EngineInfo, NodeTypeInfo } from './system-types.js'
 
 export const DEFAULT_WORKSPACE = 'default'
 
@@ -42,6 +43,9 @@ export interface Core {
   readonly stored: StoredGraphs
   /** The names of types of nodes that users have registered. */
   readonly nodeTypes: ReadonlySet<string>
+  /** All types of nodes, for people. */
+  paletteOf(): readonly NodeTypeInfo[]
+  readonly about: EngineInfo
   /** Classes whose errors come back as themselves. */
   readonly errors: ErrorClasses
   /** Of the option http: for webhooks that are signed. */

@@ -27,11 +27,13 @@ export function offers(entries: readonly Entry[], made: Made | undefined): reado
   const waits = openEntries(entries, 'wait.opened')
   const names = new Set(waits.toReversed().flatMap(({ meta }) => meta?.names ?? []))
   const signals = made?.signals ?? {}
-  return [...names].filter(isForPeople).map((name) => ({
-    kind: kindOf(made),
-    name,
-    schema: jsonSchemaOf(signals[name]),
-  }))
+  return [...names].filter(isForPeople).map((name) => {
+    const schema = jsonSchemaOf(signals[name])
+    const { title, description } = (schema ?? {}) as { title?: unknown; description?: unknown }
+    const text = (said: unknown): string | null => (typeof said === 'string' ? said : null)
+    const words = { title: text(title), description: text(description) }
+    return { kind: kindOf(made), name, schema, ...words }
+  })
 }
 
 /** What a machine hears from its own engine is in parentheses. */

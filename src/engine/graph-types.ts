@@ -1,9 +1,11 @@
 // The public types of stored graphs.
 
+import type { ExpressionCheck } from '../authoring/graph/check-expression.js'
 import type { GraphJson } from '../authoring/graph/types.js'
 import type { Opt } from '../authoring/types.js'
 import type { Paged, PageOptions } from './run-types.js'
 
+export type { ExpressionCheck }
 export type GraphProblem = Readonly<{
   /** As 'nodes[2].config.if'. */
   path: string
@@ -28,6 +30,11 @@ export type GraphVersion = Readonly<{ version: number; note: string | null; crea
 export interface Graphs {
   /** Everything that is wrong with it, at once; throws nothing. The types of its nodes are those that this process has. */
   validate(json: unknown): { readonly problems: readonly GraphProblem[] }
+  /**
+   * What is wrong with an expression, and where; and the names that it could read, at that node of that graph, which need not be
+   * finished. Without a graph only its grammar is looked at. Evaluates nothing.
+   */
+  checkExpression(cel: string, at?: Opt<{ graph: unknown; node: string }>): ExpressionCheck
   /**
    * A new version, which `start`, children and triggers take from now on; the JSON of the current one again is no new one.
    * `expected`: the version that you have changed, 0 for a graph that is new. Throws GRAPH_INVALID, VALUE_TOO_LARGE, NAME_TAKEN,

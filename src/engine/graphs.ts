@@ -1,6 +1,7 @@
 // engine.graphs: what people do to graphs that are stored.
 
 import { checkGraph } from '../authoring/graph/check.js'
+import { checkExpression } from '../authoring/graph/check-expression.js'
 import type { GraphMade } from '../authoring/graph/graph-made.js'
 import { graphInvalid } from '../authoring/graph/problems.js'
 import type { GraphJson } from '../authoring/graph/types.js'
@@ -30,6 +31,15 @@ export function graphCalls(core: Core, confined: string | null): Graphs {
   }
   const calls = {
     validate: (json: unknown) => ({ problems: checkGraph(json, core.nodeTypes).problems }),
+    checkExpression: (cel: unknown, at?: unknown) => {
+      const where = 'engine.graphs.checkExpression'
+      if (typeof cel !== 'string') throw optionInvalid('cel', where, cel, 'a text')
+      const { graph, node = null } = optionsObject(at, where, ['graph', 'node'])
+      const isNode = node === null || (typeof node === 'string' && graph !== undefined)
+      const checked = isNode ? checkExpression(cel, graph, node as string, core.nodeTypes) : null
+      if (checked === null) throw optionInvalid('node', where, node, 'the id of a node of `graph`')
+      return checked
+    },
     save: async (json: unknown, options?: unknown) => {
       beforeWrite(core, 'graphs.save')
       return save(core, confined, json, options)

@@ -10,6 +10,7 @@ import { errorRecord } from '../model/error-record.js'
 import { shownName } from '../model/ids.js'
 import { type Entry, type FinalStatus, isFinal, type Stored } from '../model/run.js'
 import { offers, undoPlan } from './facts.js'
+import { openQuestions } from './open.js'
 import type {
   JournalEntry,
   OpenChild,
@@ -27,7 +28,7 @@ export interface Known {
   /** It asks for a slot. */
   readonly lacksSlot: boolean
   readonly children?: readonly RunView[]
-  /** The newest entries, newest first. Left out in lists. */
+  /** The newest entries, newest first. */
   readonly entries?: readonly Entry[]
 }
 
@@ -41,8 +42,7 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     version: view.version ?? made?.version ?? '',
     workspace: view.workspace,
     parentId: view.parentId,
-    // What only a name is known of was asked for by a parent, and is then a task more often than not.
-    kind: made?.kind ?? (view.parentId === null ? 'workflow' : 'task'),
+    kind: made?.kind ?? guessedKind(view),
     input: decode(view.input),
     state: view.state === null ? begun?.state : decode(view.state),
     place: view.place ?? begun?.place ?? null,
@@ -50,6 +50,7 @@ export function runInfo(view: RunView, known: Known): RunInfo {
     error,
     tags: { ...view.tags },
     attempt: view.attempt,
+    open: isFinal(view.status) ? [] : openQuestions(known.entries ?? []),
     undo:
       view.status === 'completed'
         ? []
@@ -62,13 +63,19 @@ export function runInfo(view: RunView, known: Known): RunInfo {
   }
 }
 
+/** What only a name is known of was asked for by a parent, and is then a task more often than not. */
+function guessedKind({ version, parentId }: RunView): RunInfo['kind'] {
+  if (version?.startsWith('#')) return 'graph'
+  return parentId === null ? 'workflow' : 'task'
+}
+
 /** The part that depends on the status. */
 function standing(view: RunView, known: Known): RunStanding {
   const { status, reason } = view
   if (status === 'completed') return { status, output: outputOf(view.end?.payload ?? null) }
   if (status === 'failed')
-    return { status, error: endErrorOf(view, status), retryable: !view.end?.meta?.undone }
-  if (isFinal(status)) return { status, error: endErrorOf(view, status) }
+    return { status, error: endErrorOf(view.end, status), retryable: !view.end?.meta?.undone }
+  if (isFinal(status)) return { status, error: endErrorOf(view.end, status) }
   if (known.missingCode && view.startedAt !== null) {
     return { status: 'waiting', reason: 'missing-code', until: null, available: [] }
   }
@@ -100,11 +107,11 @@ function outputOf(payload: Stored | null): unknown {
 
 function errorOf(view: RunView): StoredError | null {
   const { status } = view
-  if (isFinal(status)) return status === 'completed' ? null : endErrorOf(view, status)
+  if (isFinal(status)) return status === 'completed' ? null : endErrorOf(view.end, status)
   return view.error === null ? null : errorRecord(view.error)
 }
 
-function endErrorOf({ end }: RunView, status: FinalStatus): StoredError {
+export function endErrorOf(end: Entry | null, status: FinalStatus): StoredError {
   const { name, occurrence, reason } = end?.meta ?? {}
   const error = endError(status, end?.payload ?? null, reason ?? null)
   return name === undefined ? error : { ...error, step: shownName(name, occurrence ?? 1) }

@@ -13,3 +13,14 @@ export type LimitInfo = Readonly<{
   used: number
   waiting: number
 }>
+
+/** A run that is counted there. */
+export type LimitedRun = Readonly<{ id: string; workflow: string; workspace: string; since: Date }>
+
+/** Who has a slot and who waits for one; the first 20 of each. */
+export type LimitRuns = Readonly<{
+  /** The oldest first; `since` it was created. */
+  holders: readonly LimitedRun[]
+  /** The longest waiting first. */
+  waiters: readonly LimitedRun[]
+}>

@@ -1,8 +1,7 @@
 // What holds a run up that asks for a slot, and all limits as people see them.
 
-import type { LimitUse, NamedRules, RunReader, RunView } from '../kernel/store.js'
-import type { RunId } from '../model/ids.js'
-import type { LimitInfo } from './limit-types.js'
+import type { LimitedRun, LimitUse, NamedRules, RunReader, RunView } from '../kernel/store.js'
+import type { LimitInfo, LimitRuns } from './limit-types.js'
 
 /** So many of those that have a slot are named. */
 const NAMED_MAX = 3
@@ -41,6 +40,28 @@ function smallest(rules: readonly NamedRules[]): number | null {
   return limits.length === 0 ? null : Math.min(...limits)
 }
 
+const RUNS_MAX = 20
+
+/** As `limits` names it. */
+export async function limitRuns(
+  read: RunReader,
+  { kind, workflow, name }: Pick<LimitInfo, 'kind' | 'workflow' | 'name'>,
+): Promise<LimitRuns> {
+  const where = {
+    definition: workflow ?? '',
+    workspace: kind === 'workspace' ? (name ?? '') : '',
+    key: kind === 'key' ? (name ?? '') : '',
+  }
+  const [holders, waiters] = await Promise.all([
+    read.holders(where, RUNS_MAX),
+    read.askers(where, RUNS_MAX),
+  ])
+  const told = ({ id, workspace, definition, since }: LimitedRun) => {
+    return { id, workflow: definition, workspace, since: new Date(since) }
+  }
+  return { holders: holders.map(told), waiters: waiters.map(told) }
+}
+
 /** Why a run has no slot: a sentence without its beginning. */
 export async function whyNoSlot(read: RunReader, view: RunView): Promise<string> {
   const { definition, workspace, limits: counted } = view
@@ -73,7 +94,10 @@ export async function whyNoSlot(read: RunReader, view: RunView): Promise<string>
   return `"${definition}" may begin ${rate.runs} runs in ${rate.perMs / 1000} s`
 }
 
-function listed(ids: readonly RunId[]): string {
-  const named = ids.slice(0, NAMED_MAX).join(', ')
+function listed(ids: readonly LimitedRun[]): string {
+  const named = ids
+    .slice(0, NAMED_MAX)
+    .map(({ id }) => id)
+    .join(', ')
   return ids.length > NAMED_MAX ? `${named} and others` : named
 }

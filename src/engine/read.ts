@@ -22,6 +22,7 @@ import { optionsObject, PAGE_OPTIONS, paged, pageOf, readPage } from './paged.js
 import type { Explanation, JournalEntry, Page, Paged, RunInfo } from './types.js'
 
 const STATUSES: readonly string[] = ['pending', 'running', 'waiting', ...FINAL_STATUSES]
+const KINDS: readonly string[] = ['workflow', 'task', 'machine', 'graph']
 const REASONS: readonly string[] = [
   'signal',
   'event',
@@ -44,10 +45,13 @@ const FILTERS = [
   'createdAfter',
   'createdBefore',
   'text',
+  'kind',
 ]
-const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Far enough back to find what a parked run waits for. */
-const ENTRIES_LOOKED_AT = 200
+export const ENTRIES_LOOKED_AT = 200
+/** The same for lists, where few questions are open. */
+const ENTRIES_OF_LISTED = 50
 
 type Given = Readonly<Record<string, unknown>>
 
@@ -73,11 +77,10 @@ export async function infoOf(core: Core, view: RunView): Promise<RunInfo> {
   return attempt === null || !info.error ? info : { ...info, error: { ...info.error, attempt } }
 }
 
-/** Of a run that moves on by itself nothing more is asked; of one with open undos, all of them. */
+/** Of one with open undos all of them. */
 async function lastEntries(core: Core, view: RunView): Promise<readonly Entry[]> {
   const { status, undoOpen, uid } = view
   if (status === 'completed' || status === 'pending') return []
-  if (status === 'running' && undoOpen === 0) return []
   const limit = undoOpen > 0 ? ENTRIES_MAX : ENTRIES_LOOKED_AT
   return core.kernel.read.history(uid, { after: null, limit, newestFirst: true })
 }
@@ -102,17 +105,39 @@ export function list(core: Core, workspace: string | null, filter: unknown): Pag
   const load = async (after: string | null): Promise<Page<RunInfo>> => {
     beforeRead(core)
     const views = await core.kernel.read.list({ ...base, ...page, after: after as Uid | null })
-    const now = core.kernel.now()
-    const due = views.some((view) => isDueForCode(view, now))
-    const live = due ? await core.kernel.read.liveDefinitions() : []
-    const info = (view: RunView) => {
-      const missingCode = isDueForCode(view, now) && !hasCode(view, live)
-      const lacksSlot = isWithoutSlot(view, now)
-      return runInfo(view, { definitions: core.definitions, missingCode, lacksSlot })
-    }
-    return pageOf(views, limit, info, (view) => view.uid)
+    const infos = await infosOf(core, views, ENTRIES_OF_LISTED)
+    const { items, next } = pageOf(views, limit, String, (view) => view.uid)
+    return { items: infos.slice(0, items.length), next }
   }
   return paged(settings.after, load)
+}
+
+/** Many at once, with `limit` of their newest entries: one question for all of them. */
+export async function infosOf(
+  core: Core,
+  views: readonly RunView[],
+  limit: number,
+): Promise<readonly RunInfo[]> {
+  const { read } = core.kernel
+  const now = core.kernel.now()
+  const open = views.filter(
+    ({ finishedAt, startedAt }) => finishedAt === null && startedAt !== null,
+  )
+  const [live, recent] = await Promise.all([
+    views.some((view) => isDueForCode(view, now)) ? read.liveDefinitions() : [],
+    open.length === 0
+      ? null
+      : read.recent(
+          open.map(({ uid }) => uid),
+          limit,
+        ),
+  ])
+  return views.map((view) => {
+    const missingCode = isDueForCode(view, now) && !hasCode(view, live)
+    const lacksSlot = isWithoutSlot(view, now)
+    const entries = recent?.get(view.uid) ?? []
+    return runInfo(view, { definitions: core.definitions, missingCode, lacksSlot, entries })
+  })
 }
 
 function readFilter(
@@ -123,7 +148,7 @@ function readFilter(
   const where = 'engine.list'
   const { createdAfter, createdBefore, parentId, text, reason } = given
   if (text !== undefined && typeof text !== 'string') {
-    throw optionInvalid('text', where, text, 'part of a run id')
+    throw optionInvalid('text', where, text, 'part of a run id, or of the value of a tag')
   }
   if (reason !== undefined && !REASONS.includes(String(reason))) {
     throw optionInvalid('reason', where, reason, `one of ${REASONS.join(', ')}`)
@@ -147,7 +172,17 @@ function readFilter(
     createdAfter: createdAfter === undefined ? null : instantMs(createdAfter, where),
     createdBefore: createdBefore === undefined ? null : instantMs(createdBefore, where),
     text: text ?? null,
+    kind: readKind(core, given.kind, where),
   }
+}
+
+function readKind(core: Core, kind: unknown, where: string): NonNullable<RunFilter['kind']> | null {
+  if (kind === undefined) return null
+  if (typeof kind !== 'string' || !KINDS.includes(kind)) {
+    throw optionInvalid('kind', where, kind, `one of ${KINDS.join(', ')}`)
+  }
+  const known = new Map([...core.definitions.values()].map((made) => [made.name, made.kind]))
+  return { is: kind, known }
 }
 
 /** One or many; both spellings of cancelled. */

@@ -24,6 +24,8 @@ export type StoredError = Readonly<{
   name: string
   message: string
   code?: string
+  /** What to do, where whoever threw it says so. */
+  hint?: string
   stack?: string
   step?: string
   attempt?: number
@@ -41,6 +43,26 @@ export type Offer = Readonly<{
   kind: 'signal' | 'transition' | 'event'
   name: string
   schema: object | null
+  /** Of its schema. */
+  title: string | null
+  description: string | null
+}>
+/** What the run has asked for and not heard of yet. */
+export type OpenQuestion = Readonly<{
+  kind: 'step' | 'timer' | 'wait' | 'child'
+  name: string
+  /** Asked for, or last tried. */
+  since: Date
+  /** When it is due, or tried again. */
+  until: Date | null
+  /** Of a wait: the signals that it takes, or the event. */
+  names: readonly string[]
+  event: string | null
+  /** The child, or the run whose end it waits for. */
+  runId: string | null
+  /** So many attempts have failed, the last one with that error. */
+  attempt: number
+  error: StoredError | null
 }>
 
 export type RunInfo<T extends Types = Types> = RunRef & RunDetails<T> & RunStanding<T>
@@ -58,6 +80,8 @@ export type RunDetails<T extends Types = Types> = Readonly<{
   tags: Dict<string>
   /** 1 + re-openings. */
   attempt: number
+  /** Steps that are tried again, timers, waits, children; by its newest entries. A short step leaves no trace before it ends. */
+  open: readonly OpenQuestion[]
   /** In get(): what can be undone, in the order in which it was done. Of a completed run nothing is undone any more. */
   undo: readonly UndoState[]
   updatedAt: Date
@@ -72,7 +96,7 @@ export type RunStanding<T extends Types = Types> = Readonly<
       status: 'waiting'
       reason: WaitReason
       until: Date | null
-      /** In get(): the signals that it waits for. */
+      /** The signals that it waits for. */
       available: readonly Offer[]
       /** With reason `child`, in get(): what it waits for. */
       children?: readonly OpenChild[]
@@ -205,8 +229,9 @@ export type Filter<D = string> = PageOptions &
     parentId: string
     createdAfter: Instant
     createdBefore: Instant
-    /** Part of the run id. */
+    /** Part of the run id, or of the value of a tag. */
     text: string
+    kind: Definition['kind']
   }>
 export type Page<E> = Readonly<{ items: readonly E[]; next: string | null }>
 /** `await` gives a page, `for await` gives everything. */

@@ -1,4 +1,4 @@
-// What engine.workers and engine.stats give.
+// What the calls give that are about all of it: workers, counts, types of nodes, the engine itself.
 
 import type { Status } from '../model/run.js'
 
@@ -17,3 +17,30 @@ export type WorkerInfo = Readonly<{
 
 /** So many runs of a definition have that status. */
 export type RunCount = Readonly<{ workflow: string; status: Status; runs: number }>
+
+/** A type of node, for whoever lets people draw graphs. */
+export type NodeTypeInfo = Readonly<{
+  name: string
+  title: string
+  /** flow, data, time, container, call; of a type that a user has registered what stands before its dot. */
+  group: string
+  description: string | null
+  isBuiltIn: boolean
+  /** Other nodes may have it as their parent. */
+  isContainer: boolean
+  /** The ways out of it beside the usual one, for `when` of an edge; null: they are named in its config. */
+  outputs: readonly string[] | null
+  /** A JSON Schema; null: none is known. */
+  config: object | null
+}>
+
+/** What an engine is and was told. Nothing of it is secret. */
+export type EngineInfo = Readonly<{
+  version: string
+  database: 'postgresql' | 'embedded' | 'memory'
+  isEmbedded: boolean
+  /** It executes runs. */
+  isWorker: boolean
+  /** null: finished runs are kept for ever. */
+  retentionMs: number | null
+}>

@@ -1,14 +1,20 @@
 // What is known of all of it: definitions, workers, counts.
 
+import { optionInvalid } from '../model/errors.js'
 import { beforeRead, type Core, workspaceOf } from './core.js'
 import { describe } from './describe.js'
-import { limits } from './limits.js'
+import { limitRuns, limits } from './limits.js'
 import { optionsObject } from './paged.js'
 import type { Engine } from './types.js'
 
+const LIMIT = ['kind', 'workflow', 'name', 'limit', 'rate', 'used', 'waiting']
+
 export function systemCalls(
   core: Core,
-): Pick<Engine, 'definitions' | 'workers' | 'stats' | 'limits'> {
+): Pick<
+  Engine,
+  'definitions' | 'workers' | 'stats' | 'limits' | 'limitRuns' | 'nodeTypes' | 'about'
+> {
   const { kernel } = core
   return {
     definitions: () => {
@@ -38,6 +44,21 @@ export function systemCalls(
       beforeRead(core)
       return limits(kernel.read)
     },
+    limitRuns: async (of) => {
+      beforeRead(core)
+      const where = 'engine.limitRuns'
+      const { kind, workflow = null, name = null } = optionsObject(of, where, LIMIT)
+      const isKind = kind === 'definition' || kind === 'workspace' || kind === 'key'
+      const isNamed = kind === 'definition' ? workflow !== null : name !== null
+      if (!isKind || !isNamed) throw optionInvalid('of', where, of, 'one of engine.limits()')
+      return limitRuns(kernel.read, {
+        kind,
+        workflow: workflow === null ? null : String(workflow),
+        name: name === null ? null : String(name),
+      })
+    },
+    nodeTypes: () => core.paletteOf(),
+    about: () => core.about,
   }
 }
 

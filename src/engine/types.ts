@@ -17,7 +17,8 @@ import type {
 import type { WaitReason } from '../model/run.js'
 import type { Description } from './describe-types.js'
 import type { HasGraphs } from './graph-types.js'
-import type { LimitInfo } from './limit-types.js'
+import type { HasInsight } from './insight-types.js'
+import type { LimitInfo, LimitRuns } from './limit-types.js'
 import type { LoggedNode } from './logged-node.js'
 import type {
   Checkpoint,
@@ -37,12 +38,13 @@ import type {
   TriggerOptions,
 } from './run-types.js'
 import type { HasSchedules } from './schedule-types.js'
-import type { RunCount, WorkerInfo } from './system-types.js'
+import type { EngineInfo, NodeTypeInfo, RunCount, WorkerInfo } from './system-types.js'
 import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
 export type * from './graph-types.js'
-export type { LimitInfo } from './limit-types.js'
+export type * from './insight-types.js'
+export type * from './limit-types.js'
 export type * from './run-types.js'
 export type * from './schedule-types.js'
 export type * from './system-types.js'
@@ -68,7 +70,7 @@ export interface EngineEvents {
 }
 
 /** All that can be done from outside. */
-export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs {
+export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsight<W> {
   start<D extends Target<W>>(
     target: D,
     ...args: Args<TypesOf<D, W>['input'], StartOptions<TypesOf<D, W>> & { transaction?: undefined }>
@@ -179,6 +181,11 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   stats(options?: Opt<{ workspace: string }>): Promise<readonly RunCount[]>
   /** All limits: what is allowed, how many have a slot, how many ask for one. */
   limits(): Promise<readonly LimitInfo[]>
+  /** Who has a slot and who waits for one, at a limit as `limits()` gives it. */
+  limitRuns(of: Pick<LimitInfo, 'kind' | 'workflow' | 'name'>): Promise<LimitRuns>
+  /** The types of nodes that graphs of this engine may have. */
+  nodeTypes(): readonly NodeTypeInfo[]
+  about(): EngineInfo
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

@@ -177,6 +177,7 @@ class Api {
       body,
       key,
       request,
+      hasStudio: false,
       stream: this.streams.opener(request, () => this.isStillKnown(request)),
     }
     return written(one, await one.handle(call as never), headers)

@@ -21,6 +21,8 @@ export interface Call<Q = unknown, B = unknown> {
   /** The header idempotency-key, if there is one. */
   readonly key: string | undefined
   readonly request: Request
+  /** The Studio is served beside the API. */
+  readonly hasStudio: boolean
   /** An answer that goes on: server-sent events, until they end, or nobody listens. */
   readonly stream: (events: (signal: AbortSignal) => AsyncIterable<StreamEvent>) => Response
 }

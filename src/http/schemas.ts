@@ -46,11 +46,37 @@ export const storedError = z
     name: z.string(),
     message: z.string(),
     code: z.string().optional(),
+    hint: z.string().optional(),
     stack: z.string().optional().openapi({ description: 'For authors and admins only.' }),
     step: z.string().optional(),
     attempt: z.number().optional(),
   })
   .openapi('StoredError')
+
+/** What a run has asked for and not heard of yet. */
+export const openQuestion = z
+  .object({
+    kind: z.enum(['step', 'timer', 'wait', 'child']),
+    name: z.string(),
+    since: moment,
+    until: orNull(moment).openapi({ description: 'When it is due, or tried again.' }),
+    names: z.array(z.string()).openapi({ description: 'wait: the signals that it takes.' }),
+    event: orNull(z.string()),
+    runId: orNull(z.string()).openapi({ description: 'child, wait: the run it waits for.' }),
+    attempt: z.number(),
+    error: orNull(storedError).openapi({ description: 'Of its last attempt.' }),
+  })
+  .openapi('OpenQuestion')
+
+export const offer = z.object({
+  kind: z.enum(['signal', 'transition', 'event']),
+  name: z.string(),
+  schema: orNull(value).openapi({ description: 'A JSON Schema, null if none is known.' }),
+  title: orNull(z.string()),
+  description: orNull(z.string()),
+})
+
+export const KINDS = ['workflow', 'task', 'machine', 'graph'] as const
 
 export const runInfo = z
   .object({
@@ -58,7 +84,7 @@ export const runInfo = z
     workflow: z.string(),
     version: z.string(),
     workspace: z.string(),
-    kind: z.enum(['workflow', 'task', 'machine', 'graph']),
+    kind: z.enum(KINDS),
     parentId: orNull(z.string()),
     status: z.enum(STATUSES),
     input: value,
@@ -70,14 +96,13 @@ export const runInfo = z
     retryable: z.boolean().optional(),
     reason: z.string().optional(),
     until: orNull(moment).optional(),
-    available: z
-      .array(z.object({ kind: z.string(), name: z.string(), schema: orNull(value) }))
-      .optional(),
+    available: z.array(offer).optional(),
     children: z
       .array(z.object({ id: z.string(), workflow: z.string(), status: z.enum(STATUSES) }))
       .optional(),
     tags: texts,
     attempt: z.number(),
+    open: z.array(openQuestion),
     undo: z.array(z.object({ step: z.string(), state: z.string() })),
     createdAt: moment,
     updatedAt: moment,
@@ -279,4 +304,5 @@ export const filterQuery = {
   createdAfter: instant.optional(),
   createdBefore: instant.optional(),
   text: z.string().max(128).optional(),
+  kind: z.enum(KINDS).optional(),
 }

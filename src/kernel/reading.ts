@@ -17,6 +17,12 @@ export function readingFor(read: RunReader): RunReader {
     limitRules: (...args) => named(read.limitRules(...args)),
     limitUse: (...args) => named(read.limitUse(...args)),
     holders: (...args) => named(read.holders(...args)),
+    askers: (...args) => named(read.askers(...args)),
+    activity: (...args) => named(read.activity(...args)),
+    inbox: (...args) => named(read.inbox(...args)),
+    recent: (...args) => named(read.recent(...args)),
+    visible: (...args) => named(read.visible(...args)),
+    stepCounts: (...args) => named(read.stepCounts(...args)),
   }
 }
 

@@ -14,6 +14,7 @@ import type {
   TaskOrder,
   WaitReason,
 } from '../model/run.js'
+import type { InsightReader } from './store-insight.js'
 import type { LimitReader } from './store-limits.js'
 
 export interface NewRun {
@@ -106,15 +107,17 @@ export interface RunFilter {
   readonly parentId: RunId | null
   readonly createdAfter: Instant | null
   readonly createdBefore: Instant | null
-  /** Part of the run id. */
+  /** Part of the run id, or of the value of a tag. */
   readonly text: string | null
+  /** As it is shown: what is known of its definition; of others a stored graph, a child is a task, else a workflow. */
+  readonly kind?: { readonly is: string; readonly known: ReadonlyMap<string, string> } | null
   /** Keyset: uids are in order of creation. */
   readonly after: Uid | null
   readonly newestFirst: boolean
   readonly limit: number
 }
 
-export interface RunReader extends LimitReader {
+export interface RunReader extends LimitReader, InsightReader {
   get(workspace: string, id: RunId): Promise<RunView | null>
   list(filter: RunFilter): Promise<readonly RunView[]>
   /** Entries with seq > after (oldest first) or < after (newest first). */

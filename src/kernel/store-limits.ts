@@ -39,13 +39,28 @@ export interface LimitUse {
   readonly asking: number
 }
 
+/** Where runs are counted. '': not so. */
+export interface LimitPlace {
+  readonly definition: string
+  readonly workspace: string
+  readonly key: string
+}
+
+/** A run at a limit. */
+export interface LimitedRun {
+  readonly id: RunId
+  readonly workspace: string
+  readonly definition: string
+  /** It was created, or asks for a slot, since then. */
+  readonly since: Instant
+}
+
 /** Reading limits: for people. */
 export interface LimitReader {
   limitRules(): Promise<readonly NamedRules[]>
   limitUse(): Promise<readonly LimitUse[]>
-  /** Some runs that have a slot there. '': not so. */
-  holders(
-    where: { readonly definition: string; readonly workspace: string; readonly key: string },
-    atMost: number,
-  ): Promise<readonly RunId[]>
+  /** Some runs that have a slot there, oldest first. */
+  holders(where: LimitPlace, atMost: number): Promise<readonly LimitedRun[]>
+  /** Some that ask for one, the longest asking first. */
+  askers(where: LimitPlace, atMost: number): Promise<readonly LimitedRun[]>
 }

@@ -350,6 +350,7 @@ export interface StepTransaction {
 export type * from './rows.js'
 export type * from './store-definitions.js'
 export type * from './store-events.js'
+export type * from './store-insight.js'
 export type * from './store-limits.js'
 export type * from './store-operating.js'
 export type * from './store-schedules.js'

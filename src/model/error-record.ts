@@ -36,6 +36,7 @@ export interface ErrorSummary {
   readonly name: string
   readonly message: string
   readonly code?: string
+  readonly hint?: string
   readonly stack?: string
 }
 
@@ -66,11 +67,13 @@ export function decodeError(stored: Stored, classes?: ErrorClasses): Error {
 export function errorRecord(stored: Stored): ErrorSummary {
   const record = decode(stored)
   if (!isErrorShape(record)) throw textForeign(undefined)
-  const { name, message, code, stack } = record
+  const { name, message, code, stack, fields } = record
+  const { hint } = (fields ?? {}) as { readonly hint?: unknown }
   return {
     name,
     message,
     ...((typeof code === 'string' || typeof code === 'number') && { code: String(code) }),
+    ...(typeof hint === 'string' && hint !== '' && { hint }),
     ...(stack !== undefined && { stack }),
   }
 }

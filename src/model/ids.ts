@@ -67,3 +67,9 @@ function put(byte: number, value: number): void {
   characters[at] = HEX.charCodeAt(value >> 4)
   characters[at + 1] = HEX.charCodeAt(value & 15)
 }
+
+/** None that was made at that time, or later, is less. */
+export function firstUid(atMs: number): Uid {
+  const hex = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000` as Uid
+}

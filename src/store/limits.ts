@@ -1,6 +1,7 @@
 // Limits on SQL: what definitions say, slots, and who has them.
 
 import type {
+  LimitedRun,
   LimitReader,
   LimitStore,
   LimitUse,
@@ -58,9 +59,20 @@ export function sqlLimitReader(
       }))
     },
     async holders({ definition, workspace, key }, atMost) {
-      const rows = await query(sql.holders, [definition, workspace, key, atMost])
-      return rows.map((row) => textOf(row, 'id') as RunId)
+      return (await query(sql.holders, [definition, workspace, key, atMost])).map(limitedOf)
     },
+    async askers({ definition, workspace, key }, atMost) {
+      return (await query(sql.askers, [definition, workspace, key, atMost])).map(limitedOf)
+    },
+  }
+}
+
+function limitedOf(row: Row): LimitedRun {
+  return {
+    id: textOf(row, 'id') as RunId,
+    workspace: textOf(row, 'workspace'),
+    definition: textOf(row, 'def'),
+    since: numberOf(row, 'since'),
   }
 }
 

@@ -1,6 +1,6 @@
 // Limits of the store in memory, as admit_v1 does it: in rounds, each with the counts of then.
 
-import type { Admitted, LimitUse, NamedRules, NewRun, Worker } from '../kernel/store.js'
+import type { Admitted, LimitPlace, LimitUse, NamedRules, NewRun, Worker } from '../kernel/store.js'
 import type { LimitRules, Rate } from '../model/admission.js'
 import type { Uid, WorkerId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
@@ -233,18 +233,21 @@ export function pushBack(
   setDue(row, at)
 }
 
-export function holdersOf(
-  rows: Iterable<MemoryRun>,
-  where: { readonly definition: string; readonly workspace: string; readonly key: string },
-): MemoryRun[] {
-  return [...rows].filter(
-    ({ slot, run }) =>
-      slot === true &&
-      (where.definition === '' || run.definition === where.definition) &&
-      (where.workspace === '' || run.limits?.workspace === where.workspace) &&
-      (where.key === '' || run.limits?.key === where.key),
-  )
+export function holdersOf(rows: Iterable<MemoryRun>, where: LimitPlace): MemoryRun[] {
+  return [...rows].filter((row) => row.slot === true && isCounted(row, where))
 }
+
+/** Those that ask for a slot there, the longest asking first. */
+export function askersOf(rows: Iterable<MemoryRun>, where: LimitPlace, now: Instant): MemoryRun[] {
+  return [...rows]
+    .filter((row) => isAsking(row, now) && !isDiverged(row) && isCounted(row, where))
+    .sort(byAge)
+}
+
+const isCounted = ({ run }: MemoryRun, where: LimitPlace): boolean =>
+  (where.definition === '' || run.definition === where.definition) &&
+  (where.workspace === '' || run.limits?.workspace === where.workspace) &&
+  (where.key === '' || run.limits?.key === where.key)
 
 export function useOf(rows: Iterable<MemoryRun>, now: Instant): LimitUse[] {
   const uses = new Map<string, LimitUse>()

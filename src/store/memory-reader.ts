@@ -1,6 +1,8 @@
 // Reading the store in memory.
 
 import type {
+  LimitedRun,
+  LimitPlace,
   RunFilter,
   RunReader,
   RunView,
@@ -13,7 +15,8 @@ import type { DocumentRow } from '../model/program.js'
 import { type Entry, type Instant, isFinal, type WaitReason } from '../model/run.js'
 import { DELIVERY } from '../model/webhook.js'
 import { documentsOf } from './memory-documents.js'
-import { holdersOf, type MemorySlots, useOf } from './memory-limits.js'
+import { MemoryInsight } from './memory-insight.js'
+import { askersOf, holdersOf, type MemorySlots, useOf } from './memory-limits.js'
 import { entryOf, type MemoryRun, viewOf } from './memory-run.js'
 
 /** What the reader needs of the store. */
@@ -28,10 +31,11 @@ export interface Readable {
   readonly slots: MemorySlots
 }
 
-export class MemoryReader implements RunReader {
+export class MemoryReader extends MemoryInsight implements RunReader {
   private readonly store: Readable
 
   constructor(store: Readable) {
+    super(store)
     this.store = store
   }
 
@@ -81,11 +85,17 @@ export class MemoryReader implements RunReader {
     return useOf(this.store.runs.values(), this.store.now())
   }
 
-  async holders(where: Parameters<RunReader['holders']>[0], atMost: number) {
+  async holders(where: LimitPlace, atMost: number) {
     return holdersOf(this.store.runs.values(), where)
       .sort(byUid)
       .slice(0, atMost)
-      .map(({ run }) => run.id)
+      .map((row) => limitedOf(row, row.createdAt))
+  }
+
+  async askers(where: LimitPlace, atMost: number) {
+    return askersOf(this.store.runs.values(), where, this.store.now())
+      .slice(0, atMost)
+      .map((row) => limitedOf(row, row.asksAt ?? 0))
   }
 
   async workers(): Promise<readonly WorkerView[]> {
@@ -132,6 +142,11 @@ export class MemoryReader implements RunReader {
 
 const byUid = (a: MemoryRun, b: MemoryRun): number => (a.uid < b.uid ? -1 : 1)
 
+const limitedOf = ({ run }: MemoryRun, since: Instant): LimitedRun => {
+  const { id, workspace, definition } = run
+  return { id, workspace, definition, since }
+}
+
 /** As it is computed for people (src/engine/info.ts). */
 function shownReason(row: MemoryRun, now: Instant, live: readonly string[]): WaitReason | null {
   const { owner, stop, dueAt, asksAt, startedAt, status, reason, version } = row
@@ -158,8 +173,17 @@ function fits(row: MemoryRun, filter: RunFilter): boolean {
     (filter.parentId === null || run.parent?.id === filter.parentId) &&
     (filter.createdAfter === null || row.createdAt > filter.createdAfter) &&
     (filter.createdBefore === null || row.createdAt < filter.createdBefore) &&
-    (filter.text === null || run.id.includes(filter.text)) &&
+    (filter.text === null || hasText(row, filter.text)) &&
+    (!filter.kind || filter.kind.is === kindOf(row, filter.kind.known)) &&
     (filter.after === null ||
       (filter.newestFirst ? row.uid < filter.after : row.uid > filter.after))
   )
+}
+
+const hasText = ({ run }: MemoryRun, text: string): boolean =>
+  [run.id, ...Object.values(run.tags)].some((one) => one.includes(text))
+
+function kindOf({ run, version }: MemoryRun, known: ReadonlyMap<string, string>): string {
+  const guess = run.parent === null ? 'workflow' : 'task'
+  return known.get(run.definition) ?? (version?.startsWith('#') ? 'graph' : guess)
 }

@@ -2819,6 +2819,12 @@ begin
   end loop;
   return null;
 end $f$;` },
+  { number: 11, name: 'insight', breaking: false, sql: `-- breaking: no
+-- For those who look at runs: which have ended when, and which wait for a person. Both change only where a run is parked, taken or ended:
+-- a turn that goes on writes no index (0001).
+
+create index runs_finished on @schema@.runs (workspace, finished_at) where finished_at is not null;
+create index runs_inbox on @schema@.runs (workspace, uid) where status = 'waiting' and reason = 'signal' and stop is null;` },
 ]
 
 export const QUERIES = {
@@ -2849,6 +2855,69 @@ export const QUERIES = {
   order by w.uid`,
   heard: `delete from @schema@.waits w using unnest($1::uuid[], @schema@.texts_v1($2::text), $3::int[]) h (uid, name, occurrence)
   where w.uid = h.uid and w.name = h.name and w.occurrence = h.occurrence`,
+  activity: `select b.bucket, b.what, count(*)::int as runs from (
+    select least(greatest(floor((@schema@.ms_v1(r.created_at) - $3::float8) / $5::float8), 0), ceil(($4::float8 - $3) / $5) - 1)::int as bucket,
+        'started' as what
+      from @schema@.runs r
+      where r.workspace = $1::text and r.uid >= $6::uuid and r.uid < $7::uuid
+        and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
+    union all
+    select floor((@schema@.ms_v1(r.finished_at) - $3) / $5)::int, r.status
+      from @schema@.runs r
+      where r.workspace = $1 and r.finished_at >= @schema@.instant_v1($3) and r.finished_at < @schema@.instant_v1($4)
+        and (r.def = $2 or ($2 is null and r.def <> 'perdure.webhook'))) b
+  group by b.bucket, b.what order by b.bucket, b.what`,
+  inbox: `select v.* from (
+    select r.uid from @schema@.runs r
+      where r.workspace = $1::text and r.status = 'waiting' and r.reason = 'signal' and r.stop is null
+        and (r.def = $2::text or $2::text is null)
+        and (coalesce(r.due_at, r.asks_at) is null or coalesce(r.due_at, r.asks_at) > (select @schema@.clock_v1()))
+        and ($3::uuid is null or r.uid > $3)
+      order by r.uid limit $4::int) r
+  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
+  order by r.uid`,
+  recent: `select t.uid::text as uid, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta,
+    case when j.kind in ('step.failed', 'undo.failed') or (j.kind = 'child.ended' and j.meta like '%"retryAt":%') then j.payload end as payload
+  from unnest($1::uuid[]) t (uid)
+  cross join lateral (select j.* from @schema@.journal j where j.uid = t.uid order by j.seq desc limit $2::int) j
+  order by t.uid, j.seq desc`,
+  visible: `select d.uid::text as uid, d.seq, d.no, d.until_seq, d.hidden, d.id, d.type, d.key, array_to_json(d.tags)::text as tags, d.content, j.name, j.occurrence, j.attempt, @schema@.ms_v1(j.at) as at
+  from unnest($1::uuid[]) t (uid)
+  cross join lateral (
+    select d.* from @schema@.documents d where d.uid = t.uid and d.until_seq is null and not d.hidden
+      order by d.position_seq, d.position_no, d.seq, d.no limit $2::int) d
+  cross join lateral (select j.* from @schema@.journal j where j.uid = d.uid and j.seq = d.seq limit 1) j
+  order by d.uid, d.position_seq, d.position_no, d.seq, d.no`,
+  stepCounts: `with newest as materialized (
+    select r.uid, r.finished_at from @schema@.runs r
+      where r.workspace = $1::text and r.def = $2::text and ($3::uuid is null or r.uid >= $3)
+      order by r.uid desc limit 5 * $4::int),
+  chosen as materialized (select n.uid from newest n where n.finished_at is not null order by n.uid desc limit $4),
+  facts as materialized (
+    select j.* from chosen c
+      cross join lateral (
+        select j.uid, j.seq, j.at, j.kind, j.name, j.occurrence, j.meta from @schema@.journal j
+          where j.uid = c.uid and j.kind in ('step.completed', 'step.failed', 'child.started', 'child.ended') order by j.seq desc limit $5::int) j
+      limit $6::int),
+  timed as (
+    select regexp_replace(regexp_replace(f.name, '^@[0-9]+/', ''), '[@#][0-9]+/', '/', 'g') as name, f.kind, f.meta::json as meta,
+        @schema@.ms_v1(f.at) - @schema@.ms_v1(lag(f.at) over (partition by f.uid, f.name, f.occurrence order by f.seq)) as since_ms
+      from facts f),
+  told as (
+    select t.name, t.meta ->> 'retryAt' is not null as is_retry,
+        t.kind = 'step.failed' or coalesce(t.meta ->> 'status', 'completed') <> 'completed' as is_failure,
+        case when t.kind = 'child.ended' then t.since_ms else (t.meta ->> 'startedAgo')::float8 end as ms
+      from timed t where t.kind <> 'child.started')
+select c.runs, c.is_whole, s.* from (
+    select (select count(*) from chosen)::int as runs,
+      (select count(*) from newest) < 5 * $4 and (select count(*) from chosen) < $4 and (select count(*) from facts) < $6
+        and not exists (select 1 from facts f group by f.uid having count(*) >= $5) as is_whole) c
+  left join (
+    select t.name, (count(*) filter (where not t.is_retry))::int as executions,
+        (count(*) filter (where t.is_failure and not t.is_retry))::int as failures, (count(*) filter (where t.is_retry))::int as retries,
+        percentile_cont(0.5) within group (order by t.ms) as p50_ms, percentile_cont(0.95) within group (order by t.ms) as p95_ms
+      from told t group by t.name) s on true
+  order by s.name collate "C"`,
   commit: `select now_ms, feed_row, silent, answers, claimed, is_asking from @schema@.commit_v2(
   $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, $7::bigint, $8::text, $9::int, $10::int,
   $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
@@ -2889,9 +2958,13 @@ export const QUERIES = {
         ('definition', r.def, ''), ('workspace', '', nullif(r.limit_workspace, '')), ('key', r.def, nullif(r.limit_key, ''))) v (kind, def, name)
       where v.name is not null) u
   group by u.kind, u.def, u.name order by u.kind, u.def, u.name`,
-  holders: `select r.id from @schema@.runs r
+  holders: `select r.id, r.workspace, r.def, @schema@.ms_v1(r.created_at) as since from @schema@.runs r
   where r.slot and ($1::text = '' or r.def = $1) and ($2::text = '' or r.limit_workspace = $2) and ($3::text = '' or r.limit_key = $3)
   order by r.uid limit $4::int`,
+  askers: `select r.id, r.workspace, r.def, @schema@.ms_v1(r.asks_at) as since from @schema@.runs r
+  where r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null and r.asks_at <= (select @schema@.clock_v1())
+    and ($1::text = '' or r.def = $1) and ($2::text = '' or r.limit_workspace = $2) and ($3::text = '' or r.limit_key = $3)
+  order by r.asks_at, r.uid limit $4::int`,
   startAlone: `select kind, uid, def, is_same from @schema@.start_v2(
   $1::uuid, $2::int, $3::float8, $4::float8, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
   $12::text, $13::text, $14::text, $15::boolean, $16::text, $17::text)`,
@@ -2947,7 +3020,11 @@ export const QUERIES = {
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
-        and ($8::text is null or position($8 in r.id) > 0)
+        and ($8::text is null or position($8 in r.id) > 0
+          or exists (select 1 from json_each_text(r.tags::json) t (key, value) where position($8 in t.value) > 0))
+        and ($13::text is null or $13 = coalesce(
+          (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
+          case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
         and ($9::text = '' or not exists (
           select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
             where (r.tags::json ->> t.key) is distinct from t.value))
@@ -2971,7 +3048,11 @@ export const QUERIES = {
         and ($5::text is null or r.parent_id = $5)
         and ($6::float8 is null or r.created_at > @schema@.instant_v1($6))
         and ($7::float8 is null or r.created_at < @schema@.instant_v1($7))
-        and ($8::text is null or position($8 in r.id) > 0)
+        and ($8::text is null or position($8 in r.id) > 0
+          or exists (select 1 from json_each_text(r.tags::json) t (key, value) where position($8 in t.value) > 0))
+        and ($13::text is null or $13 = coalesce(
+          (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
+          case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
         and ($9::text = '' or not exists (
           select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
             where (r.tags::json ->> t.key) is distinct from t.value))

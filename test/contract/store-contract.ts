@@ -9,6 +9,7 @@ import { definitionContract } from './contract-definitions.js'
 import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
 import { forkContract } from './contract-forks.js'
+import { insightContract } from './contract-insight.js'
 import { limitContract } from './contract-limits.js'
 import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
@@ -74,6 +75,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('webhooks', () => webhookContract(on))
     describe('fork and retention', () => forkContract(on))
     describe('reading', () => readingContract(on))
+    describe('insight', () => insightContract(on))
     describe('a step with its own transaction', () => transactionContract(on))
   })
 }

@@ -33,6 +33,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /schedules/{id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /events': { name: 'paid', payload: 1 },
   'POST /graphs/validate': { graph: {} },
+  'POST /expressions/check': { cel: 'input.n > 1' },
   'PUT /graphs/{name}': { graph: { id: 'order', nodes: [], edges: [] } },
 }
 /** Those that name something by an id, and make it where it is not: that of the other workspace stays as it is. */

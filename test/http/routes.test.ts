@@ -93,6 +93,27 @@ describe('definitions', () => {
   })
 })
 
+describe('what people look at', () => {
+  test('is there for a page of runs, of definitions, of graphs and of the server', async () => {
+    await start('order', { input: { n: 1 }, id: 'i-1' })
+    await untilWaiting('i-1')
+    expect(idsOf(await ask('GET', `${API}/inbox?workflow=order`))).toContain('i-1')
+    expect((await ask('GET', `${API}/activity?buckets=2`)).json.items).toHaveLength(2)
+    expect((await ask('GET', `${API}/workflows/order/steps`)).json.workflow).toBe('order')
+    expect((await ask('GET', `${API}/runs/i-1/at?seq=1`)).json.status).toBe('pending')
+    const types = await ask('GET', `${API}/node-types`)
+    expect(types.json.items.map(({ name }: { name: string }) => name)).toContain('loop')
+    const checked = await ask('POST', `${API}/expressions/check`, { cel: 'input.n >' })
+    expect(checked.json).toMatchObject({ ok: false, error: { line: 1 } })
+    const me = await ask('GET', `${API}/me`)
+    expect(me.json).toMatchObject({ role: 'admin', workspaces: '*', workspace: 'default' })
+    expect(me.json.version).toMatch(/^\d+\.\d+\.\d+/)
+    expect(me.json.features).toMatchObject({ isWorker: true, retentionDays: 30 })
+    const runs = await ask('GET', `${API}/limits/runs?kind=definition&workflow=order`)
+    expect(runs.json).toEqual({ holders: [], waiters: [] })
+  })
+})
+
 describe('executions', () => {
   test('[D30] of a workflow are listed newest first, in pages, by status, of the own workspace', async () => {
     const ids: string[] = []

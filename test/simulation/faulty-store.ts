@@ -72,6 +72,12 @@ export class FaultyStore implements Store {
       limitRules: () => this.call('limitRules', () => read.limitRules()),
       limitUse: () => this.call('limitUse', () => read.limitUse()),
       holders: (where, most) => this.call('holders', () => read.holders(where, most)),
+      askers: (where, most) => this.call('askers', () => read.askers(where, most)),
+      activity: (window) => this.call('activity', () => read.activity(window)),
+      inbox: (of) => this.call('inbox', () => read.inbox(of)),
+      recent: (uids, most) => this.call('recent', () => read.recent(uids, most)),
+      visible: (uids, most) => this.call('visible', () => read.visible(uids, most)),
+      stepCounts: (of) => this.call('stepCounts', () => read.stepCounts(of)),
     }
   }
 

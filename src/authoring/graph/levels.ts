@@ -1,9 +1,9 @@
 // The levels of a graph: which nodes stand side by side, in which order they can run, and what is run when others have failed.
 
-import { checkNames } from './names.js'
+import { checkNames, type KnownName, namesAnywhere, namesAt } from './names.js'
 import { type Levels, ON_ERROR, type Placed, place, TRIGGER } from './place.js'
 import type { Level, Plan, PlanEdge, PlanNode } from './plan.js'
-import type { Problems } from './problems.js'
+import { Problems } from './problems.js'
 import type { ReadEdge, ReadNode } from './read-parts.js'
 
 const NOTHING = { top: { nodes: [], starts: [] }, onError: null }
@@ -17,6 +17,17 @@ export function levelsOf(
   const shape = new Shape(problems, placed)
   if (problems.list.length === 0) checkNames(problems, placed, shape)
   return problems.list.length > 0 ? NOTHING : shape.plan()
+}
+
+/** `node`: null, wherever it may be. The graph may have problems; null: there is no such node. */
+export function namesOf(
+  nodes: readonly ReadNode[],
+  edges: readonly ReadEdge[],
+  node: string | null,
+): readonly KnownName[] | null {
+  const problems = new Problems()
+  const placed = [...place(problems, nodes, edges).values()]
+  return node === null ? namesAnywhere(placed) : namesAt(placed, new Shape(problems, placed), node)
 }
 
 class Shape implements Levels {

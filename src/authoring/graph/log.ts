@@ -38,6 +38,17 @@ type Written = { -readonly [K in keyof NodeLog]: NodeLog[K] } & { branch?: strin
 
 /** In the order in which they began; then those that did not. */
 export function nodeLog(plan: Plan, entries: readonly Entry[], status: Status): NodeLog[] {
+  const reading = readAll(plan, entries)
+  reading.leave(plan, isFinal(status))
+  return reading.logs.map(({ branch: _, ...log }) => log)
+}
+
+/** What is set when all of these have happened. */
+export function variablesOf(plan: Plan, entries: readonly Entry[]): NodeLog['variables'] {
+  return readAll(plan, entries).variables
+}
+
+function readAll(plan: Plan, entries: readonly Entry[]): Reading {
   const nodes = new Map<string, PlanNode>()
   const add = (level: Level | null): void => {
     for (const node of level?.nodes ?? []) {
@@ -50,8 +61,7 @@ export function nodeLog(plan: Plan, entries: readonly Entry[], status: Status): 
   add(plan.onError?.handler ?? null)
   const reading = new Reading(nodes)
   for (const entry of entries) reading.read(entry)
-  reading.leave(plan, isFinal(status))
-  return reading.logs.map(({ branch: _, ...log }) => log)
+  return reading
 }
 
 class Reading {
@@ -59,7 +69,7 @@ class Reading {
   private readonly nodes: ReadonlyMap<string, PlanNode>
   private readonly open = new Map<string, Written>()
   private readonly last = new Map<string, Written>()
-  private variables: Readonly<Record<string, unknown>> = {}
+  variables: Readonly<Record<string, unknown>> = {}
 
   constructor(nodes: ReadonlyMap<string, PlanNode>) {
     this.nodes = nodes

@@ -6,7 +6,8 @@ import type { RetryPolicy } from '../../model/run.js'
 import { type Duration, durationMs } from '../../model/time.js'
 import { readRetry } from '../options.js'
 import { ConfigOf } from './config.js'
-import { levelsOf } from './levels.js'
+import { levelsOf, namesOf } from './levels.js'
+import type { KnownName } from './names.js'
 import { TYPE_NAME } from './node-type.js'
 import { BUILT_IN } from './node-types.js'
 import { custom } from './nodes-call.js'
@@ -84,6 +85,17 @@ export function readGraph(json: unknown, types: ReadonlySet<string> | null = nul
   const levels = levelsOf(problems, nodes, edges)
   problems.refuse(name)
   return { ...levels, output, ...settings }
+}
+
+/** What expressions of a graph may read, also of one that is not finished. `node`: null, wherever they are. */
+export function namesIn(
+  json: unknown,
+  types: ReadonlySet<string>,
+  node: string | null,
+): readonly KnownName[] | null {
+  const problems = new Problems()
+  const { nodes, edges } = isDict(json) ? json : {}
+  return namesOf(readNodes(problems, nodes, types), readEdges(problems, edges), node)
 }
 
 function readNodes(

@@ -5,6 +5,7 @@ import type { GraphJson } from '../../index.js'
 import { graphNotFound, requestInvalid } from '../errors.js'
 import { route } from '../route.js'
 import { dict, moment, orNull, pageOf, pageQuery } from '../schemas.js'
+import { expressionCheck, nodeTypeInfo } from '../schemas-insight.js'
 import { checkWorkspace, given } from './shared.js'
 
 const tag = 'graphs'
@@ -114,4 +115,29 @@ const archive = route({
   handle: async ({ client, params }) => client.graphs.archive(params.name ?? ''),
 })
 
-export const graphRoutes = [list, validate, get, versions, save, archive]
+const types = route({
+  method: 'GET',
+  path: '/node-types',
+  role: 'viewer',
+  tag,
+  summary: 'The types of nodes that graphs may have here, with the schemas of their configs.',
+  answer: z.object({ items: z.array(nodeTypeInfo) }),
+  handle: ({ engine }) => ({ items: engine.nodeTypes() }),
+})
+
+const check = route({
+  method: 'POST',
+  path: '/expressions/check',
+  role: 'viewer',
+  tag,
+  summary: 'What is wrong with an expression, and which names it can read. Nothing is evaluated.',
+  body: z.strictObject({
+    cel: z.string().max(10_000),
+    graph: z.unknown().optional(),
+    node: z.string().max(128).optional(),
+  }),
+  answer: expressionCheck,
+  handle: ({ client, body: { cel, ...at } }) => client.graphs.checkExpression(cel, given(at)),
+})
+
+export const graphRoutes = [list, validate, get, versions, save, archive, types, check]

@@ -4,6 +4,7 @@ import type { Route } from '../route.js'
 import { actionRoutes } from './actions.js'
 import { bulkRoutes } from './bulk.js'
 import { graphRoutes } from './graphs.js'
+import { insightRoutes } from './insight.js'
 import { runRoutes } from './runs.js'
 import { scheduleRoutes } from './schedules.js'
 import { systemRoutes } from './system.js'
@@ -13,6 +14,7 @@ import { workflowRoutes } from './workflows.js'
 export const ROUTES: readonly Route[] = [
   ...workflowRoutes,
   ...runRoutes,
+  ...insightRoutes,
   ...actionRoutes,
   ...bulkRoutes,
   ...graphRoutes,

@@ -21,12 +21,22 @@ export async function checkWorkflow(
   if (query.workflow !== undefined) await runOf(client, id, query.workflow)
 }
 
+interface Failed {
+  readonly error?: StoredError | null | undefined
+}
+
 /** Stacks show files and code: they are for those who write it. */
-export function seenBy<T extends { readonly error?: StoredError | null | undefined }>(
+export function seenBy<T extends Failed & { readonly open?: readonly Failed[] }>(
   { role }: Caller,
   item: T,
 ): T {
-  if (!item.error?.stack || isAtLeast(role, 'author')) return item
+  if (isAtLeast(role, 'author')) return item
+  const { open } = item
+  return { ...withoutStack(item), ...(open && { open: open.map(withoutStack) }) }
+}
+
+function withoutStack<T extends Failed>(item: T): T {
+  if (!item.error?.stack) return item
   const { stack: _, ...error } = item.error
   return { ...item, error }
 }

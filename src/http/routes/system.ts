@@ -1,9 +1,11 @@
 // Events, and the server itself: workers, limits, counts, health, metrics.
 
 import { z } from '@hono/zod-openapi'
+import type { LimitInfo } from '../../index.js'
 import { METRICS_TYPE, metricsText } from '../metrics.js'
-import { Answer, route } from '../route.js'
+import { Answer, type Call, route } from '../route.js'
 import { moment, orNull } from '../schemas.js'
+import { limitQuery, limitRuns, me } from '../schemas-insight.js'
 import { checkWorkspace, given, isCode, isKnown, sameKey } from './shared.js'
 
 const tag = 'system'
@@ -78,16 +80,58 @@ const limits = route({
       }),
     ),
   }),
-  handle: async ({ engine, client, caller, workspace }) => {
-    const all = await engine.limits()
-    if (caller.workspaces === '*') return { items: all }
-    // Keys, names of workspaces and of what is stored for them are those of customers.
+  handle: async (call) => {
+    const all = await call.engine.limits()
     const items: (typeof all)[number][] = []
-    for (const one of all) {
-      const isOfCode = one.kind === 'definition' && (await isKnown(engine, client, one.workflow))
-      if (isOfCode || (one.kind === 'workspace' && one.name === workspace)) items.push(one)
-    }
+    for (const one of all) if (await isSeen(call as Call, one)) items.push(one)
     return { items }
+  },
+})
+
+/** Keys, names of workspaces and of what is stored for them are those of customers. */
+async function isSeen(
+  { caller, engine, client, workspace }: Call,
+  { kind, workflow, name }: Pick<LimitInfo, 'kind' | 'workflow' | 'name'>,
+): Promise<boolean> {
+  if (caller.workspaces === '*') return true
+  if (kind === 'workspace') return name === workspace
+  return kind === 'definition' && (await isKnown(engine, client, workflow))
+}
+
+const atLimit = route({
+  method: 'GET',
+  path: '/limits/runs',
+  role: 'viewer',
+  tag,
+  summary: 'Who has a slot at a limit and who waits for one; the first 20 of each.',
+  query: z.strictObject(limitQuery),
+  answer: limitRuns,
+  handle: async (call) => {
+    const { kind, workflow = null, name = null } = call.query
+    const of = { kind, workflow, name }
+    if (!(await isSeen(call as Call, of))) return { holders: [], waiters: [] }
+    const { holders, waiters } = await call.engine.limitRuns(of)
+    const isOwn = (run: { readonly workspace: string }): boolean =>
+      call.caller.workspaces === '*' || run.workspace === call.workspace
+    return { holders: holders.filter(isOwn), waiters: waiters.filter(isOwn) }
+  },
+})
+
+const DAY_MS = 24 * 3_600_000
+
+const whoAmI = route({
+  method: 'GET',
+  path: '/me',
+  role: 'viewer',
+  tag,
+  summary: 'What the token may do, and what this server is.',
+  answer: me,
+  handle: ({ engine, caller, workspace, hasStudio }) => {
+    const { version, retentionMs, database, isEmbedded, isWorker } = engine.about()
+    const retentionDays = retentionMs === null ? null : retentionMs / DAY_MS
+    const { name, role, workspaces } = caller
+    const features = { database, isEmbedded, isWorker, retentionDays, hasStudio }
+    return { name, role, workspaces, workspace, version, features }
   },
 })
 
@@ -154,4 +198,14 @@ const metrics = route({
   },
 })
 
-export const systemRoutes = [emit, workers, limits, stats, healthz, readyz, metrics]
+export const systemRoutes = [
+  emit,
+  workers,
+  limits,
+  atLimit,
+  whoAmI,
+  stats,
+  healthz,
+  readyz,
+  metrics,
+]
