@@ -1,5 +1,6 @@
 // What a definition is made of, for people and for the tools that draw it.
 
+import type { GraphJson } from '../authoring/graph/types.js'
 import type { Definition } from '../authoring/types.js'
 
 /** JSON Schemas where the library of the schema gives one, else null. */
@@ -14,6 +15,8 @@ export type Description = Readonly<{
   /** Of a machine; the first is where its runs begin. */
   places: readonly Readonly<{ name: string; isFinal: boolean }>[]
   transitions: readonly DescribedTransition[]
+  /** Of a graph: its JSON, as it was given. */
+  graph: GraphJson | null
 }>
 
 export type DescribedTransition = Readonly<{

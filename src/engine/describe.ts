@@ -19,7 +19,8 @@ export function describe(core: Core, confined: string | null, target: unknown): 
   const signals = Object.entries(made.signals).map(([signal, schema]) => {
     return { name: signal, schema: jsonSchemaOf(schema) }
   })
-  return { name, version, kind, description, input, signals, ...chartOf(made) }
+  const graph = made.kind === 'graph' ? made.json : null
+  return { name, version, kind, description, input, signals, ...chartOf(made), graph }
 }
 
 function chartOf(made: Made): Pick<Description, 'places' | 'transitions'> {

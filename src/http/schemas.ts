@@ -194,6 +194,7 @@ export const description = z
     signals: z.array(z.object({ name: z.string(), schema: orNull(value) })),
     places: z.array(z.object({ name: z.string(), isFinal: z.boolean() })),
     transitions: z.array(z.looseObject({ name: z.string(), from: z.string() })),
+    graph: orNull(value),
   })
   .openapi('Definition')
 

@@ -45,7 +45,7 @@ function Foot() {
       }
     >
       <span className={isStreaming ? 'dot is-live' : 'dot'} aria-hidden="true" />
-      {isStreaming ? 'live' : 'asks every few seconds'}
+      {isStreaming ? 'live' : 'polling'}
     </p>
   )
 }

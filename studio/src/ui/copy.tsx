@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { IconButton } from './button.js'
 import './copy.css'
 import { Icon } from './icon.js'
 
@@ -38,4 +39,9 @@ export function Command({ text }: { readonly text: string }) {
       </span>
     </button>
   )
+}
+
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  const [isCopied, copy] = useCopy(text)
+  return <IconButton label={label} icon={isCopied ? 'check' : 'copy'} onClick={copy} />
 }

@@ -4,9 +4,12 @@ import type { RunCount } from 'perdure'
 import { useStats, useWorkers } from '../../api/queries.js'
 import { Link } from '../../app/router.js'
 import { useTitle } from '../../app/title.js'
+import { StartButton } from '../../forms/start-button.js'
 import { count, plural } from '../../lib/format.js'
 import { Empty, Problem, Skeleton } from '../../ui/empty.js'
 import { STATUS_WORDS, STATUSES, StatusShape } from '../../ui/status.js'
+import { ActivityChart } from './activity-chart.js'
+import { RunLists } from './lists.js'
 import './overview.css'
 
 export function Page() {
@@ -14,10 +17,12 @@ export function Page() {
   const stats = useStats()
   const isEmpty = stats.data?.length === 0
   return (
-    <div className="page stack">
+    <div className="page overview">
       <div className="page-head">
         <h1>Overview</h1>
         <Workers />
+        <span className="grow" />
+        <StartButton />
       </div>
       {stats.isError && <Problem error={stats.error} what="The runs could not be counted." />}
       {stats.isPending && <Skeleton lines={3} />}
@@ -26,10 +31,16 @@ export function Page() {
           title="Nothing has run yet"
           command={'npx perdure run order --input \'{"id":"o-1"}\''}
         >
-          Runs by status, what they do and what needs you will be here.
+          Runs by status, how many there were by time and what needs you will be here.
         </Empty>
       )}
-      {stats.data && !isEmpty && <Counts stats={stats.data} />}
+      {stats.data && !isEmpty && (
+        <>
+          <Counts stats={stats.data} />
+          <ActivityChart />
+          <RunLists />
+        </>
+      )}
     </div>
   )
 }
@@ -37,17 +48,19 @@ export function Page() {
 function Workers() {
   const { data } = useWorkers()
   if (!data) return null
-  const alive = data.filter(({ isAlive }) => isAlive).length
+  const alive = data.filter(({ isAlive }) => isAlive)
+  const held = alive.reduce((sum, { runs }) => sum + runs, 0)
+  if (alive.length === 0) return <span className="failed">No worker is there: nothing moves</span>
   return (
-    <span className={alive > 0 ? 'muted' : 'failed'}>
-      {alive > 0 ? plural(alive, 'worker') : 'No worker is there: nothing moves'}
+    <span className="muted">
+      {plural(alive.length, 'worker')}, {held === 0 ? 'idle' : `${plural(held, 'run')} in hand`}
     </span>
   )
 }
 
 function Counts({ stats }: { readonly stats: readonly RunCount[] }) {
   return (
-    <ul className="counts">
+    <ul className="counts" aria-label="Runs by status">
       {STATUSES.map((status) => {
         const runs = stats.reduce((sum, one) => sum + (one.status === status ? one.runs : 0), 0)
         return (

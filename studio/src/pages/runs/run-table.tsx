@@ -14,12 +14,16 @@ export function RunTable({
   rows,
   at,
   onAt,
+  chosen,
+  onChoose,
   hasMore,
   onEnd,
 }: {
   readonly rows: readonly Row[]
   readonly at: number
   readonly onAt: (index: number) => void
+  readonly chosen: ReadonlySet<string>
+  readonly onChoose: (id: string) => void
   readonly hasMore: boolean
   readonly onEnd: () => void
 }) {
@@ -58,6 +62,8 @@ export function RunTable({
               index={index}
               isAt={index === at}
               onAt={onAt}
+              isChosen={chosen.has(row.run.id)}
+              onChoose={onChoose}
               style={{ height: size, transform: `translateY(${start}px)` }}
             />
           )
@@ -72,12 +78,16 @@ function RunRow({
   index,
   isAt,
   onAt,
+  isChosen,
+  onChoose,
   style,
 }: {
   readonly row: Row
   readonly index: number
   readonly isAt: boolean
   readonly onAt: (index: number) => void
+  readonly isChosen: boolean
+  readonly onChoose: (id: string) => void
   readonly style: React.CSSProperties
 }) {
   return (
@@ -89,6 +99,14 @@ function RunRow({
       style={style}
       onPointerDown={() => onAt(index)}
     >
+      <span role="cell" className="run-choose">
+        <input
+          type="checkbox"
+          aria-label={`Choose ${run.id}`}
+          checked={isChosen}
+          onChange={() => onChoose(run.id)}
+        />
+      </span>
       <span role="cell" className="run-status">
         <StatusMark status={run.status} />
       </span>
