@@ -1,0 +1,128 @@
+// Places for the nodes of a diagram, from the left to the right, or from above where it is narrow. Each box is arranged on its
+// own, from the innermost outwards, and has the size that it needs. Pure.
+
+import { Graph, layout } from '@dagrejs/dagre'
+import type { DiagramEdge, DiagramModel, DiagramNode } from './types.js'
+import { TRIGGER } from './types.js'
+
+export const NODE_WIDTH = 196
+export const NODE_HEIGHT = 54
+export const OUT_HEIGHT = 22
+export const HEAD_HEIGHT = 40
+export const PADDING = 16
+const GAP = { nodes: 28, ranks: 64 }
+const TRIGGER_SIZE = { width: 132, height: 40 }
+/** Of a box without anything in it. */
+const EMPTY = { width: 220, height: 64 }
+const HANDLER_HEAD = 26
+
+export type Direction = 'LR' | 'TB'
+
+export interface Place {
+  /** Inside of its box. */
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  /** Of a box with two parts: where the second begins. */
+  readonly handlerY: number | null
+}
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** By id. Nodes outside of boxes stand where a person has put them; else, and inside of boxes, they are arranged. */
+export function placesOf(model: DiagramModel, direction: Direction): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>()
+  const sizes = new Map<string, Size & { readonly handlerY: number | null }>()
+  const arrange = (parent: string | undefined, isHandler: boolean, origin: Point): Size => {
+    const level = model.nodes.filter(
+      (node) => node.parent === parent && (parent === undefined || !!node.isHandler === isHandler),
+    )
+    for (const node of level) sizes.set(node.id, sizeOf(node, inside))
+    const arranged = arrangedLevel(level, model.edges, sizes, direction)
+    for (const { id, position } of level) {
+      const own = sizes.get(id)
+      const at = arranged.at.get(id)
+      if (!own || !at) continue
+      const free = parent === undefined ? position : undefined
+      const { x, y } = free ?? { x: origin.x + at.x, y: origin.y + at.y }
+      places.set(id, { x, y, ...own })
+    }
+    return level.length === 0 ? EMPTY : arranged.size
+  }
+  const inside = (node: DiagramNode): Size & { readonly handlerY: number | null } => {
+    const body = arrange(node.id, false, { x: PADDING, y: HEAD_HEIGHT + PADDING / 2 })
+    const bodyEnd = HEAD_HEIGHT + PADDING / 2 + body.height + PADDING
+    if (node.box !== 'handling') {
+      return { width: body.width + 2 * PADDING, height: bodyEnd, handlerY: null }
+    }
+    const handler = arrange(node.id, true, { x: PADDING, y: bodyEnd + HANDLER_HEAD })
+    const width = Math.max(body.width, handler.width) + 2 * PADDING
+    const height = bodyEnd + HANDLER_HEAD + handler.height + PADDING
+    return { width, height, handlerY: bodyEnd }
+  }
+  arrange(undefined, false, { x: 0, y: 0 })
+  return withTrigger(model, places)
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+function sizeOf(
+  node: DiagramNode,
+  inside: (node: DiagramNode) => Size & { readonly handlerY: number | null },
+): Size & { readonly handlerY: number | null } {
+  if (node.box) return inside(node)
+  if (node.id === TRIGGER) return { ...TRIGGER_SIZE, handlerY: null }
+  const outs = node.outs?.length ?? 0
+  const height = NODE_HEIGHT + (outs > 0 ? outs * OUT_HEIGHT + 4 : 0)
+  return { width: NODE_WIDTH, height, handlerY: null }
+}
+
+function arrangedLevel(
+  level: readonly DiagramNode[],
+  edges: readonly DiagramEdge[],
+  sizes: ReadonlyMap<string, Size>,
+  direction: Direction,
+): { readonly at: ReadonlyMap<string, Point>; readonly size: Size } {
+  const graph = new Graph({ multigraph: true })
+  graph.setGraph({ rankdir: direction, nodesep: GAP.nodes, ranksep: GAP.ranks })
+  graph.setDefaultEdgeLabel(() => ({}))
+  const ids = new Set(level.map(({ id }) => id))
+  for (const id of ids) graph.setNode(id, { ...(sizes.get(id) ?? EMPTY) })
+  for (const { from, to, label } of edges) {
+    if (!ids.has(from) || !ids.has(to) || from === to) continue
+    graph.setEdge(from, to, { width: label.length * 3, height: 12 }, `way ${label}`)
+  }
+  layout(graph)
+  const { width = 0, height = 0 } = graph.graph()
+  const at = level.map(({ id }) => {
+    const { x = 0, y = 0, width: w = 0, height: h = 0 } = graph.node(id) ?? {}
+    return [id, { x: x - w / 2, y: y - h / 2 }] as const
+  })
+  return { at: new Map(at), size: { width, height } }
+}
+
+/** What starts a run has no place of its own in the JSON: where others were put by hand it stands before the first of them. */
+function withTrigger(
+  { nodes, edges }: DiagramModel,
+  places: Map<string, Place>,
+): ReadonlyMap<string, Place> {
+  const trigger = places.get(TRIGGER)
+  const free = nodes.filter(({ parent, position }) => parent === undefined && position)
+  if (!trigger || free.length === 0) return places
+  const first = edges
+    .filter(({ from }) => from === TRIGGER)
+    .flatMap(({ to }) => places.get(to) ?? [])
+  const all = free.flatMap(({ id }) => places.get(id) ?? [])
+  const beside = first.length > 0 ? first : all
+  const x = Math.min(...beside.map((place) => place.x)) - trigger.width - GAP.ranks
+  const middle = beside.reduce((sum, { y, height }) => sum + y + height / 2, 0) / beside.length
+  places.set(TRIGGER, { ...trigger, x, y: middle - trigger.height / 2 })
+  return places
+}
