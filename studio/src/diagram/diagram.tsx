@@ -15,8 +15,9 @@ import {
 import '@xyflow/react/dist/base.css'
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import './diagram.css'
+import { RoutedEdge } from './edge.js'
 import { flowEdges, flowNodes } from './flow.js'
-import { type Direction, placesOf } from './layout.js'
+import { type Direction, layoutOf } from './layout.js'
 import { BoxView, NodeView } from './node.js'
 import { light, type Target, targetAt } from './target.js'
 import type { DiagramModel } from './types.js'
@@ -52,8 +53,11 @@ export interface Editing {
 export const DRAGGED_TYPE = 'application/x-perdure-node'
 
 const NODE_TYPES = { node: NodeView, box: BoxView }
+const EDGE_TYPES = { routed: RoutedEdge }
 const NOTHING: readonly string[] = []
-const FIT = { maxZoom: 1, padding: 0.12 }
+const FIT = { maxZoom: 1, padding: 0.08 }
+const LEGIBLE = 0.7
+const MARGIN = 24
 
 export function Diagram(props: DiagramProps) {
   return (
@@ -69,15 +73,15 @@ function Canvas(props: DiagramProps) {
   const { model, direction = 'LR', selected = NOTHING, onSelect, editing } = props
   const isEditable = editing !== undefined
   const shown = useMemo(() => {
-    const places = placesOf(model, direction)
-    return { places, direction, isEditable, selected: new Set(selected) }
+    const layout = layoutOf(model, direction)
+    return { layout, direction, isEditable, selected: new Set(selected) }
   }, [model, direction, isEditable, selected])
   const made = useMemo(() => flowNodes(model, shown), [model, shown])
   const edges = useMemo(() => flowEdges(model, shown), [model, shown])
   const [nodes, setNodes] = useState(made)
   useEffect(() => setNodes(made), [made])
   const flow = useReactFlow()
-  useInView(made, props.reveal, flow)
+  useInView(made, props, flow)
   const isDragging = useRef(false)
   const moved = useMoved(model, editing, flow)
   const change = useCallback(
@@ -110,6 +114,7 @@ function Canvas(props: DiagramProps) {
       nodes={nodes}
       edges={edges}
       nodeTypes={NODE_TYPES}
+      edgeTypes={EDGE_TYPES}
       onNodesChange={change}
       onSelectionChange={select}
       nodesDraggable={isEditable}
@@ -119,8 +124,7 @@ function Canvas(props: DiagramProps) {
       deleteKeyCode={null}
       multiSelectionKeyCode={['Meta', 'Control', 'Shift']}
       connectionRadius={28}
-      fitView
-      fitViewOptions={FIT}
+      onInit={() => show(flow, isEditable)}
       minZoom={0.1}
       proOptions={{ hideAttribution: false }}
       onConnect={({ source, sourceHandle, target }) =>
@@ -200,15 +204,27 @@ function dropHandlers(editing: Editing, flow: Flow) {
   }
 }
 
+/** The whole of it; while it is edited, only as small as it can be read, from its beginning. */
+function show(flow: Flow, isEditable: boolean): void {
+  const frame = document.querySelector('.diagram')?.getBoundingClientRect()
+  const bounds = flow.getNodesBounds(flow.getNodes())
+  if (!frame || !isEditable || bounds.width * LEGIBLE < frame.width - 2 * MARGIN) {
+    return void flow.fitView(FIT)
+  }
+  const y = (frame.height - bounds.height * LEGIBLE) / 2 - bounds.y * LEGIBLE
+  void flow.setViewport({ x: MARGIN - bounds.x * LEGIBLE, y, zoom: LEGIBLE })
+}
+
 /** What is new is seen; what somebody asks for is in the middle. */
-function useInView(made: readonly Node[], reveal: DiagramProps['reveal'], flow: Flow): void {
+function useInView(made: readonly Node[], { reveal, editing }: DiagramProps, flow: Flow): void {
+  const isEditable = editing !== undefined
   const count = useRef(made.length)
   useEffect(() => {
     if (count.current === made.length) return
     count.current = made.length
-    const later = requestAnimationFrame(() => void flow.fitView({ ...FIT, duration: 200 }))
+    const later = requestAnimationFrame(() => show(flow, isEditable))
     return () => cancelAnimationFrame(later)
-  }, [made.length, flow])
+  }, [made.length, flow, isEditable])
   useEffect(() => {
     if (reveal === undefined) return
     const { x, y, zoom } = flow.getViewport()

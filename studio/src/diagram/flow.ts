@@ -1,12 +1,12 @@
 // From the model of a diagram to the nodes and edges that the canvas wants. Pure.
 
 import { type Edge, MarkerType, type Node, type NodeHandle, Position } from '@xyflow/react'
-import type { Direction, Place } from './layout.js'
+import type { Direction, Layout, Place, Point } from './layout.js'
 import { type NodeData, outY } from './node.js'
 import { type DiagramModel, type DiagramNode, edgeId, STATE_WORDS, TRIGGER } from './types.js'
 
 export interface Shown {
-  readonly places: ReadonlyMap<string, Place>
+  readonly layout: Layout
   readonly direction: Direction
   readonly isEditable: boolean
   readonly selected: ReadonlySet<string>
@@ -17,7 +17,7 @@ export function flowNodes(model: DiagramModel, shown: Shown): Node[] {
   return model.nodes
     .toSorted((a, b) => (depths.get(a.id) ?? 0) - (depths.get(b.id) ?? 0))
     .flatMap((node) => {
-      const place = shown.places.get(node.id)
+      const place = shown.layout.places.get(node.id)
       return place ? [flowNode(model, node, place, shown)] : []
     })
 }
@@ -86,7 +86,7 @@ function handlesOf(
   return id === TRIGGER ? sources : [target, ...sources]
 }
 
-export function flowEdges(model: DiagramModel, { selected }: Shown): Edge[] {
+export function flowEdges(model: DiagramModel, { selected, layout, direction }: Shown): Edge[] {
   const nodes = new Map(model.nodes.map((node) => [node.id, node]))
   const depths = depthsOf(model)
   return model.edges.flatMap((edge) => {
@@ -106,6 +106,8 @@ export function flowEdges(model: DiagramModel, { selected }: Shown): Edge[] {
     return [
       {
         id: edgeId(edge),
+        type: 'routed',
+        data: { route: routeOf(layout, source, edgeId(edge)), isAcross: direction === 'LR' },
         source: edge.from,
         target: edge.to,
         sourceHandle: isNamed ? edge.label : (outs[0] ?? ''),
@@ -118,6 +120,22 @@ export function flowEdges(model: DiagramModel, { selected }: Shown): Edge[] {
       } satisfies Edge,
     ]
   })
+}
+
+/** Where it passes, on the whole canvas. */
+function routeOf(
+  { routes, places }: Layout,
+  { parent }: DiagramNode,
+  id: string,
+): readonly Point[] {
+  const origin = { x: 0, y: 0 }
+  for (let at = parent; at !== undefined; ) {
+    const place = places.get(at)
+    origin.x += place?.x ?? 0
+    origin.y += place?.y ?? 0
+    at = place?.parent
+  }
+  return (routes.get(id) ?? []).map(({ x, y }) => ({ x: x + origin.x, y: y + origin.y }))
 }
 
 function depthsOf({ nodes }: DiagramModel): ReadonlyMap<string, number> {

@@ -1,17 +1,16 @@
 // Places for the nodes of a diagram, from the left to the right, or from above where it is narrow. Each box is arranged on its
 // own, from the innermost outwards, and has the size that it needs. Pure.
 
-import { Graph, layout } from '@dagrejs/dagre'
-import type { DiagramEdge, DiagramModel, DiagramNode } from './types.js'
-import { TRIGGER } from './types.js'
+import { Graph, layout, type OrderConstraint } from '@dagrejs/dagre'
+import { type DiagramEdge, type DiagramModel, type DiagramNode, edgeId, TRIGGER } from './types.js'
 
-export const NODE_WIDTH = 196
+export const NODE_WIDTH = 188
 export const NODE_HEIGHT = 54
 export const OUT_HEIGHT = 22
 export const HEAD_HEIGHT = 40
 export const PADDING = 16
-const GAP = { nodes: 28, ranks: 64 }
-const TRIGGER_SIZE = { width: 132, height: 40 }
+const GAP = { nodes: 28, ranks: 52 }
+const TRIGGER_SIZE = { width: 128, height: 40 }
 /** Of a box without anything in it. */
 const EMPTY = { width: 220, height: 64 }
 const HANDLER_HEAD = 26
@@ -26,6 +25,7 @@ export interface Place {
   readonly height: number
   /** Of a box with two parts: where the second begins. */
   readonly handlerY: number | null
+  readonly parent: string | undefined
 }
 
 interface Size {
@@ -33,9 +33,18 @@ interface Size {
   readonly height: number
 }
 
-/** By id. Nodes outside of boxes stand where a person has put them; else, and inside of boxes, they are arranged. */
-export function placesOf(model: DiagramModel, direction: Direction): ReadonlyMap<string, Place> {
+export interface Layout {
+  /** By id. */
+  readonly places: ReadonlyMap<string, Place>
+  /** Where long edges pass between others, by id; inside of the box that they are in. */
+  readonly routes: ReadonlyMap<string, readonly Point[]>
+}
+
+/** Nodes outside of boxes stand where a person has put them; else, and inside of boxes, they are arranged. */
+export function layoutOf(model: DiagramModel, direction: Direction): Layout {
   const places = new Map<string, Place>()
+  const routes = new Map<string, readonly Point[]>()
+  const isFree = model.nodes.some(({ parent, position }) => parent === undefined && position)
   const sizes = new Map<string, Size & { readonly handlerY: number | null }>()
   const arrange = (parent: string | undefined, isHandler: boolean, origin: Point): Size => {
     const level = model.nodes.filter(
@@ -49,7 +58,12 @@ export function placesOf(model: DiagramModel, direction: Direction): ReadonlyMap
       if (!own || !at) continue
       const free = parent === undefined ? position : undefined
       const { x, y } = free ?? { x: origin.x + at.x, y: origin.y + at.y }
-      places.set(id, { x, y, ...own })
+      places.set(id, { x, y, ...own, parent })
+    }
+    for (const [id, points] of arranged.routes) {
+      const isStale = parent === undefined && isFree
+      const moved = points.map(({ x, y }) => ({ x: origin.x + x, y: origin.y + y }))
+      if (!isStale) routes.set(id, moved)
     }
     return level.length === 0 ? EMPTY : arranged.size
   }
@@ -65,10 +79,10 @@ export function placesOf(model: DiagramModel, direction: Direction): ReadonlyMap
     return { width, height, handlerY: bodyEnd }
   }
   arrange(undefined, false, { x: 0, y: 0 })
-  return withTrigger(model, places)
+  return { places: withTrigger(model, places), routes }
 }
 
-interface Point {
+export interface Point {
   readonly x: number
   readonly y: number
 }
@@ -84,28 +98,52 @@ function sizeOf(
   return { width: NODE_WIDTH, height, handlerY: null }
 }
 
+interface Arranged {
+  readonly at: ReadonlyMap<string, Point>
+  readonly routes: ReadonlyMap<string, readonly Point[]>
+  readonly size: Size
+}
+
 function arrangedLevel(
   level: readonly DiagramNode[],
   edges: readonly DiagramEdge[],
   sizes: ReadonlyMap<string, Size>,
   direction: Direction,
-): { readonly at: ReadonlyMap<string, Point>; readonly size: Size } {
+): Arranged {
   const graph = new Graph({ multigraph: true })
   graph.setGraph({ rankdir: direction, nodesep: GAP.nodes, ranksep: GAP.ranks })
   graph.setDefaultEdgeLabel(() => ({}))
-  const ids = new Set(level.map(({ id }) => id))
-  for (const id of ids) graph.setNode(id, { ...(sizes.get(id) ?? EMPTY) })
-  for (const { from, to, label } of edges) {
-    if (!ids.has(from) || !ids.has(to) || from === to) continue
-    graph.setEdge(from, to, { width: label.length * 3, height: 12 }, `way ${label}`)
+  const ids = new Map(level.map((node) => [node.id, node]))
+  for (const id of ids.keys()) graph.setNode(id, { ...(sizes.get(id) ?? EMPTY) })
+  const own = edges.filter(({ from, to }) => ids.has(from) && ids.has(to) && from !== to)
+  for (const edge of own) {
+    const isNamed = ids.get(edge.from)?.outs?.includes(edge.label)
+    const width = isNamed ? 0 : edge.label.length * 6
+    // What is decided stands near to where it is decided.
+    graph.setEdge(edge.from, edge.to, { width, height: 12, weight: isNamed ? 3 : 1 }, edgeId(edge))
   }
-  layout(graph)
+  layout(graph, { constraints: inOrder(level, own) })
   const { width = 0, height = 0 } = graph.graph()
   const at = level.map(({ id }) => {
     const { x = 0, y = 0, width: w = 0, height: h = 0 } = graph.node(id) ?? {}
     return [id, { x: x - w / 2, y: y - h / 2 }] as const
   })
-  return { at: new Map(at), size: { width, height } }
+  const routes = own.flatMap((edge) => {
+    const { points = [] } = graph.edge(edge.from, edge.to, edgeId(edge)) ?? {}
+    // Start, middle, end: it leads to a neighbour, and nothing is in its way.
+    return points.length <= 3 ? [] : [[edgeId(edge), points.slice(1, -1)] as const]
+  })
+  return { at: new Map(at), routes: new Map(routes), size: { width, height } }
+}
+
+/** What a node's ways lead to stands in the order of the ways. */
+function inOrder(level: readonly DiagramNode[], edges: readonly DiagramEdge[]): OrderConstraint[] {
+  return level.flatMap(({ id, outs = [] }) => {
+    const own = edges.filter(({ from }) => from === id)
+    const targets = outs.flatMap((out) => own.filter(({ label }) => label === out))
+    const unique = [...new Set(targets.map(({ to }) => to))]
+    return unique.slice(1).map((right, at) => ({ left: unique[at] ?? right, right }))
+  })
 }
 
 /** What starts a run has no place of its own in the JSON: where others were put by hand it stands before the first of them. */
