@@ -56,7 +56,7 @@ const NODE_TYPES = { node: NodeView, box: BoxView }
 const EDGE_TYPES = { routed: RoutedEdge }
 const NOTHING: readonly string[] = []
 const FIT = { maxZoom: 1, padding: 0.08 }
-const LEGIBLE = 0.7
+const LEGIBLE = 0.75
 const MARGIN = 24
 
 export function Diagram(props: DiagramProps) {

@@ -1,7 +1,7 @@
 // Places for the nodes of a diagram, from the left to the right, or from above where it is narrow. Each box is arranged on its
 // own, from the innermost outwards, and has the size that it needs. Pure.
 
-import { Graph, layout, type OrderConstraint } from '@dagrejs/dagre'
+import { Graph, layout } from '@dagrejs/dagre'
 import { type DiagramEdge, type DiagramModel, type DiagramNode, edgeId, TRIGGER } from './types.js'
 
 export const NODE_WIDTH = 188
@@ -122,28 +122,46 @@ function arrangedLevel(
     // What is decided stands near to where it is decided.
     graph.setEdge(edge.from, edge.to, { width, height: 12, weight: isNamed ? 3 : 1 }, edgeId(edge))
   }
-  layout(graph, { constraints: inOrder(level, own) })
+  layout(graph)
   const { width = 0, height = 0 } = graph.graph()
+  const middles = new Map(level.map(({ id }) => [id, pointOf(graph.node(id))]))
+  const isTurned = isUpsideDown(level, own, middles, direction)
+  const turned = ({ x, y }: Point): Point => {
+    if (!isTurned) return { x, y }
+    return direction === 'LR' ? { x, y: height - y } : { x: width - x, y }
+  }
   const at = level.map(({ id }) => {
-    const { x = 0, y = 0, width: w = 0, height: h = 0 } = graph.node(id) ?? {}
+    const { x, y } = turned(middles.get(id) ?? { x: 0, y: 0 })
+    const { width: w, height: h } = sizes.get(id) ?? EMPTY
     return [id, { x: x - w / 2, y: y - h / 2 }] as const
   })
   const routes = own.flatMap((edge) => {
     const { points = [] } = graph.edge(edge.from, edge.to, edgeId(edge)) ?? {}
     // Start, middle, end: it leads to a neighbour, and nothing is in its way.
-    return points.length <= 3 ? [] : [[edgeId(edge), points.slice(1, -1)] as const]
+    return points.length <= 3 ? [] : [[edgeId(edge), points.slice(1, -1).map(turned)] as const]
   })
   return { at: new Map(at), routes: new Map(routes), size: { width, height } }
 }
 
-/** What a node's ways lead to stands in the order of the ways. */
-function inOrder(level: readonly DiagramNode[], edges: readonly DiagramEdge[]): OrderConstraint[] {
-  return level.flatMap(({ id, outs = [] }) => {
+const pointOf = (node: Partial<Point> | undefined): Point => ({ x: node?.x ?? 0, y: node?.y ?? 0 })
+
+/** Whether more of what the ways of nodes lead to stands against the order of the ways than with it. */
+function isUpsideDown(
+  level: readonly DiagramNode[],
+  edges: readonly DiagramEdge[],
+  middles: ReadonlyMap<string, Point>,
+  direction: Direction,
+): boolean {
+  const across = (id: string): number => middles.get(id)?.[direction === 'LR' ? 'y' : 'x'] ?? 0
+  let balance = 0
+  for (const { id, outs = [] } of level) {
     const own = edges.filter(({ from }) => from === id)
     const targets = outs.flatMap((out) => own.filter(({ label }) => label === out))
-    const unique = [...new Set(targets.map(({ to }) => to))]
-    return unique.slice(1).map((right, at) => ({ left: unique[at] ?? right, right }))
-  })
+    for (const [index, { to }] of targets.slice(1).entries()) {
+      balance += Math.sign(across(to) - across(targets[index]?.to ?? to))
+    }
+  }
+  return balance < 0
 }
 
 /** What starts a run has no place of its own in the JSON: where others were put by hand it stands before the first of them. */

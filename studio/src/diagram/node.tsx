@@ -3,7 +3,7 @@
 import { Handle, type NodeProps, Position } from '@xyflow/react'
 import { duration } from '../lib/format.js'
 import { type Status, StatusShape } from '../ui/status.js'
-import { NODE_HEIGHT, OUT_HEIGHT } from './layout.js'
+import { HEAD_HEIGHT, NODE_HEIGHT, OUT_HEIGHT } from './layout.js'
 import { TypeIcon } from './type-icon.js'
 import { type DiagramNode, type NodeState, STATE_WORDS, TRIGGER } from './types.js'
 
@@ -166,7 +166,11 @@ export function BoxView({ data }: NodeProps) {
         <Times node={node} />
         <Marks node={node} />
       </div>
-      <div className="diagram-zone" data-zone="body">
+      <div
+        className="diagram-zone"
+        data-zone="body"
+        style={handlerY === null ? {} : { bottom: 'auto', height: handlerY - HEAD_HEIGHT }}
+      >
         {isEmpty.body && <span>{isEditable ? 'Drop nodes here' : 'nothing'}</span>}
       </div>
       {handlerY !== null && (

@@ -21,6 +21,7 @@ import {
   moveNode,
   putDown,
   type Where,
+  whereAfter,
   whereFor,
 } from './model/edit.js'
 import { marked } from './model/problems.js'
@@ -42,7 +43,7 @@ export function EditTab() {
   const pick = (type: TypeInfo): void => {
     const [chosen] = selected
     const edge = graph.edges.find((one) => edgeId({ ...one, label: wayOf(one) }) === chosen)
-    add(editor, type.name, edge ? { between: edge } : whereFor(graph, chosen, type.name))
+    add(editor, type.name, edge ? { between: edge } : whereFor(graph, chosen, type.name, outsBy(types)))
   }
   if (isNarrow) return <NarrowView model={model} />
   return (
@@ -100,7 +101,10 @@ function whereOf(
   target: Target,
   at: { readonly x: number; readonly y: number },
 ): Where {
-  if (target.on === 'node') return { after: target.id }
+  if (target.on === 'node') {
+    const { outs = [] } = model.nodes.find(({ id }) => id === target.id) ?? {}
+    return whereAfter(graph, target.id, outs)
+  }
   if (target.on === 'box') return { inside: target.id, isHandler: target.isHandler }
   if (target.on === 'edge') {
     const edge = graph.edges.find((one) => edgeId({ ...one, label: wayOf(one) }) === target.id)

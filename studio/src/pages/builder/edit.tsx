@@ -36,7 +36,8 @@ export function Page({ params }: { readonly params: Readonly<Record<string, stri
   const name = params.name ?? ''
   useTitle(name)
   const types = useNodeTypes()
-  const stored = useStored(name)
+  const [search] = useSearch()
+  const stored = useStored(name, search.has('new'))
   if (types.isError) return <Problem error={types.error} what="The types of nodes are not known." />
   if (stored.isError) return <Problem error={stored.error} what="The graph could not be read." />
   if (!types.data || stored.data === undefined) return <Skeleton lines={12} />

@@ -59,7 +59,7 @@ function NewDialog({ onClose }: { readonly onClose: () => void }) {
   const isName = NAME.test(name)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    if (isName) navigate(`/builder/${encodeURIComponent(name)}`)
+    if (isName) navigate(`/builder/${encodeURIComponent(name)}?new=1`)
   }
   return (
     <Dialog title="A new graph" onClose={onClose} width={400}>

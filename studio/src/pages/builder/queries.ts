@@ -31,9 +31,13 @@ const asStored = async (name: string, version?: number): Promise<Stored | null> 
   return { version: no, note, isArchived, graph: json as unknown as Graph }
 }
 
-/** null: nobody has saved it yet. */
-export function useStored(name: string) {
-  return useQuery({ queryKey: ['graph', name], queryFn: () => asStored(name) })
+/** null: nobody has saved it yet. `isNew`: somebody has just given it its name. */
+export function useStored(name: string, isNew: boolean) {
+  return useQuery({
+    queryKey: ['graph', name],
+    queryFn: () => (isNew ? null : asStored(name)),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
 }
 
 export function useVersion(name: string, version: number | null) {
@@ -46,8 +50,9 @@ export function useVersion(name: string, version: number | null) {
   })
 }
 
-export function useVersions(name: string) {
+export function useVersions(name: string, isAsked: boolean) {
   return useQuery<readonly GraphVersion[]>({
+    enabled: isAsked,
     queryKey: ['graph', name, 'versions'],
     queryFn: async () => (await api().client.graphs.versions(name, { limit: 100 })).items,
   })

@@ -3,6 +3,7 @@ import type { GraphJson } from 'perdure'
 import { type FormEvent, useState } from 'react'
 import { PerdureError } from '#errors'
 import { api } from '../../api/api.js'
+import { useSearch } from '../../app/router.js'
 import { Button } from '../../ui/button.js'
 import { Dialog } from '../../ui/dialog.js'
 import { Problem } from '../../ui/empty.js'
@@ -13,11 +14,13 @@ import { useEditing } from './use-editor.js'
 export function useSave() {
   const editor = useEditing()
   const queries = useQueryClient()
+  const [, setSearch] = useSearch()
   return async (note: string, expected: number): Promise<number> => {
     const json = editor.graph as unknown as GraphJson
     const options = { expected, ...(note !== '' && { note }) }
     const { version } = await api().client.graphs.save(json, options)
     editor.saved(version)
+    setSearch({ new: null })
     void queries.invalidateQueries({ queryKey: ['graph', editor.graph.id] })
     void queries.invalidateQueries({ queryKey: ['graphs'] })
     return version

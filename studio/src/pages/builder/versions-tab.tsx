@@ -18,7 +18,7 @@ const numberOf = (text: string | null): number | null => {
 
 export function VersionsTab() {
   const { graph, base, isDirty } = useEditing()
-  const versions = useVersions(graph.id)
+  const versions = useVersions(graph.id, base > 0)
   const [search, setSearch] = useSearch()
   const newest = versions.data?.[0]?.version ?? null
   /** null: what is being edited. */

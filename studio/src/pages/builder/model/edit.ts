@@ -256,13 +256,26 @@ export function lastOf(graph: Graph): string {
   return graph.nodes.findLast(isEnd)?.id ?? 'trigger'
 }
 
+/** Behind a node, by the first way out of it that leads nowhere yet. */
+export function whereAfter(graph: Graph, id: string, outs: readonly string[]): Where {
+  const used = graph.edges.filter(({ from }) => from === id).map(wayOf)
+  return { after: id, way: outs.find((out) => !used.includes(out)) ?? outs[0] ?? '' }
+}
+
 /** Where what somebody picks goes: into a chosen empty box, behind a chosen node, else behind the last one. */
-export function whereFor(graph: Graph, chosen: string | undefined, type: string): Where {
+export function whereFor(
+  graph: Graph,
+  chosen: string | undefined,
+  type: string,
+  outs: (node: GraphNode) => readonly string[],
+): Where {
   if (type === 'on-error') return { inside: null }
   const node = graph.nodes.find(({ id }) => id === chosen)
   if (node && isContainer(node.type)) {
     const isEmpty = !graph.nodes.some(({ parent }) => parent === node.id)
     if (isEmpty) return { inside: node.id }
   }
-  return { after: node ? node.id : chosen === 'trigger' ? 'trigger' : lastOf(graph) }
+  if (chosen === 'trigger') return { after: 'trigger' }
+  const before = node ?? graph.nodes.find(({ id }) => id === lastOf(graph))
+  return before ? whereAfter(graph, before.id, outs(before)) : { after: 'trigger' }
 }

@@ -14,7 +14,9 @@ export interface Located extends GraphProblem {
 }
 
 export function located(graph: Graph, problems: readonly GraphProblem[]): readonly Located[] {
-  return problems.map((problem) => {
+  return problems.map((given) => {
+    // Below its first line an expression is shown with a pointer, for terminals.
+    const problem = { ...given, message: given.message.split('\n', 1)[0] ?? '' }
     const [, list, index] = /^(nodes|edges)\[(\d+)\]/.exec(problem.path) ?? []
     if (list === 'nodes') return { ...problem, about: graph.nodes[Number(index)]?.id ?? null }
     const edge = graph.edges[Number(index)]
