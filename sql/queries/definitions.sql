@@ -1,9 +1,9 @@
 -- Definitions that are stored. Times cross the wire in milliseconds.
 
 -- name: saveDefinition
--- $1 name, $2 workspace or null, $3 JSON, $4 note, $5 the version that must be the current one, $6 limits, $7 schedules, $8 subscriptions.
--- Keeps D1, D2.
-select kind, version from @schema@.save_definition_v1($1::text, $2::text, $3::text, $4::text, $5::int, $6::text, $7::text, $8::text);
+-- $1 name, $2 workspace or null, $3 JSON, $4 note, $5 the version that must be the current one, $6 limits, $7 schedules, $8 subscriptions,
+-- $9 who saves it. Keeps D1, D2.
+select kind, version from @schema@.save_definition_v2($1::text, $2::text, $3::text, $4::text, $5::int, $6::text, $7::text, $8::text, $9::text);
 
 -- name: archiveDefinition
 -- $1 name, $2 workspace or null.
@@ -19,13 +19,13 @@ select d.name, d.workspace, d.version, d.archived_at is not null as is_archived,
 
 -- name: definitionTexts
 -- $1 names (packed), $2 versions.
-select v.name, v.version, v.note, v.json, @schema@.ms_v1(v.created_at) as created_at
+select v.name, v.version, v.note, v.author, v.json, @schema@.ms_v1(v.created_at) as created_at
   from unnest(@schema@.texts_v1($1::text), $2::int[]) w (name, version)
   join @schema@.definition_versions v on v.name = w.name and v.version = w.version;
 
 -- name: definitionVersions
 -- $1 name, $2 before which version, $3 how many. Newest first.
-select v.version, v.note, @schema@.ms_v1(v.created_at) as created_at from @schema@.definition_versions v
+select v.version, v.note, v.author, @schema@.ms_v1(v.created_at) as created_at from @schema@.definition_versions v
   where v.name = $1::text and v.version < $2::int order by v.version desc limit $3::int;
 
 -- name: usedDefinitions

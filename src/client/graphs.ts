@@ -1,13 +1,18 @@
 // client.graphs: those of the engine, over HTTP. `validate` and `checkExpression` ask the server, so they give promises.
 
-import type { Graphs, GraphVersion, Page, StoredGraph } from '../index.js'
+import type { GraphJson, Graphs, GraphVersion, Page, StoredGraph } from '../index.js'
 import { PerdureError } from '../model/errors.js'
 import { type Connection, path } from './connection.js'
 import { paged } from './paged.js'
 
 type Given = Readonly<Record<string, unknown>>
 
-export type RemoteGraphs = Omit<Graphs, 'validate' | 'checkExpression'> & {
+export type RemoteGraphs = Omit<Graphs, 'validate' | 'checkExpression' | 'save'> & {
+  /** Its author is whoever the token is of. */
+  save(
+    json: GraphJson,
+    options?: { readonly expected?: number | undefined; readonly note?: string | undefined },
+  ): ReturnType<Graphs['save']>
   /** Everything that is wrong with it, at once. The types of its nodes are those that the server has. */
   validate(json: unknown): Promise<ReturnType<Graphs['validate']>>
   checkExpression(

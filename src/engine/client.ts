@@ -1,7 +1,6 @@
 // All that can be done from outside. A client is confined to a workspace, or the engine's own.
 
 import { optionInvalid } from '../model/errors.js'
-import { runAt } from './at.js'
 import { checkpoints } from './checkpoints.js'
 import {
   addressOf,
@@ -20,7 +19,7 @@ import { listen } from './events.js'
 import { graphCalls } from './graphs.js'
 import { makeHandle, settled } from './handle.js'
 import { outcomeOf } from './info.js'
-import { activity, inbox, stepStats } from './insight.js'
+import { insightCalls } from './insight.js'
 import { mailCalls } from './mail-calls.js'
 import { startMany } from './many.js'
 import { nodesOf } from './nodes.js'
@@ -104,14 +103,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       beforeRead(core)
       return explainRun(core, await viewOf(core, own, id))
     },
-    activity: async (options?: unknown) => activity(core, spaceOf, options),
-    inbox: (options?: unknown) => inbox(core, spaceOf, options),
-    stepStats: async (target: unknown, options?: unknown) =>
-      stepStats(core, spaceOf, target, options),
-    at: async (id: unknown, seq?: unknown) => {
-      beforeRead(core)
-      return runAt(core, await viewOf(core, own, id), seq)
-    },
+    ...insightCalls(core, own, spaceOf),
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {
       const asked = workspaceOf(name)

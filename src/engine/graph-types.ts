@@ -24,7 +24,13 @@ export type StoredGraph = Readonly<{
   updatedAt: Date
 }>
 
-export type GraphVersion = Readonly<{ version: number; note: string | null; createdAt: Date }>
+export type GraphVersion = Readonly<{
+  version: number
+  note: string | null
+  /** Who saved it, if that was said; over HTTP the name of the token. */
+  author: string | null
+  createdAt: Date
+}>
 
 /** Graphs that are stored in the database, with their versions. To read, to check and to store one executes nothing. */
 export interface Graphs {
@@ -42,7 +48,7 @@ export interface Graphs {
    */
   save(
     json: GraphJson,
-    options?: Opt<{ expected: number; note: string }>,
+    options?: Opt<{ expected: number; note: string; author: string }>,
   ): Promise<{ readonly name: string; readonly version: number; readonly isNew: boolean }>
   /** null if there is none, or no such version; without `version`: the current one. */
   get(

@@ -54,9 +54,10 @@ export function graphCalls(core: Core, confined: string | null): Graphs {
       const of = { name: head.name, version: asked ?? head.version }
       const [text] = await definitions.definitionTexts([of])
       if (!text) return null
-      const { note, createdAt } = text
+      const { note, author, createdAt } = text
       const json = JSON.parse(text.json) as GraphJson
-      return { ...infoOf(head), version: of.version, note, createdAt: new Date(createdAt), json }
+      const about = { version: of.version, note, author, createdAt: new Date(createdAt) }
+      return { ...infoOf(head), ...about, json }
     },
     list: (options?: unknown) => list(core, confined, options),
     versions: (name: unknown, options?: unknown) => versions(core, () => seen(name), name, options),
@@ -76,7 +77,7 @@ export function graphCalls(core: Core, confined: string | null): Graphs {
 
 async function save(core: Core, workspace: string | null, given: unknown, options: unknown) {
   const where = 'engine.graphs.save'
-  const { expected, note } = optionsObject(options, where, ['expected', 'note'])
+  const { expected, note, author } = optionsObject(options, where, ['expected', 'note', 'author'])
   const { made, text, bytes, problems } = checkGraph(given, core.nodeTypes)
   if (bytes > GRAPH_BYTES_MAX) {
     throw valueTooLarge({ where: 'a graph', bytes, bytesMax: GRAPH_BYTES_MAX, exact: true })
@@ -87,7 +88,8 @@ async function save(core: Core, workspace: string | null, given: unknown, option
     name: made.name,
     workspace,
     json: text,
-    note: noteOf(note, where),
+    note: noteOf('note', note, where),
+    author: noteOf('author', author, where),
     expected: expected === undefined ? null : whole('expected', expected, where, 0),
     limits: made.limits?.rules ?? null,
     schedules: await schedulesOf(core, made, workspace),
@@ -186,11 +188,11 @@ function idOf(given: unknown): string {
   return typeof id === 'string' ? id.slice(0, 128) : '(unknown)'
 }
 
-function noteOf(note: unknown, where: string): string | null {
+function noteOf(option: string, note: unknown, where: string): string | null {
   if (note === undefined) return null
   const isText = typeof note === 'string' && note.length <= NOTE_MAX
   if (isText && !note.includes('\0') && note.isWellFormed()) return note
-  throw optionInvalid('note', where, note, `a text of up to ${NOTE_MAX} characters`)
+  throw optionInvalid(option, where, note, `a text of up to ${NOTE_MAX} characters`)
 }
 
 function whole(option: string, value: unknown, where: string, least: number): number {

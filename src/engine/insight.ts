@@ -1,14 +1,15 @@
-// activity, inbox, stepStats: many runs at once, for those who look at them.
+// activity, inbox, stepStats, at: many runs at once, for those who look at them.
 
 import { storedDocument } from '../authoring/document-draft.js'
 import type { StoredDocument } from '../authoring/document-types.js'
 import { instantMs } from '../authoring/function/context.js'
 import { optionInvalid } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
+import { runAt } from './at.js'
 import { beforeRead, type Core, found } from './core.js'
 import type { Spaced } from './operate.js'
 import { optionsObject, paged, pageOf, readPage } from './paged.js'
-import { ENTRIES_LOOKED_AT, infosOf, UID } from './read.js'
+import { ENTRIES_LOOKED_AT, infosOf, UID, viewOf } from './read.js'
 import type { Activity, ActivityBucket, InboxItem, Paged, RunInfo, StepStats } from './types.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -21,7 +22,21 @@ const STATS = { runsMax: 2_000, entriesMax: 500, entriesOfAll: 100_000 } as cons
 type Given = Readonly<Record<string, unknown>>
 type SpaceOf = (options: Spaced, call: string) => string
 
-export async function activity(core: Core, spaceOf: SpaceOf, options: unknown): Promise<Activity> {
+/** `own`: the workspace of the client; `spaceOf`: the one that options name, if the client may go there. */
+export function insightCalls(core: Core, own: string, spaceOf: SpaceOf) {
+  return {
+    activity: async (options?: unknown) => activity(core, spaceOf, options),
+    inbox: (options?: unknown) => inbox(core, spaceOf, options),
+    stepStats: async (target: unknown, options?: unknown) =>
+      stepStats(core, spaceOf, target, options),
+    at: async (id: unknown, seq?: unknown) => {
+      beforeRead(core)
+      return runAt(core, await viewOf(core, own, id), seq)
+    },
+  }
+}
+
+async function activity(core: Core, spaceOf: SpaceOf, options: unknown): Promise<Activity> {
   beforeRead(core)
   const where = 'engine.activity'
   const given = optionsObject(options, where, ['workspace', 'workflow', 'from', 'to', 'buckets'])
@@ -62,7 +77,7 @@ function runsOf(core: Core, spaceOf: SpaceOf, given: Given, call: string) {
   }
 }
 
-export function inbox(core: Core, spaceOf: SpaceOf, options: unknown): Paged<InboxItem> {
+function inbox(core: Core, spaceOf: SpaceOf, options: unknown): Paged<InboxItem> {
   beforeRead(core)
   const where = 'engine.inbox'
   const given = optionsObject(options, where, ['workspace', 'workflow', 'limit', 'after'])
@@ -92,7 +107,7 @@ function inboxItem(info: RunInfo, documents: readonly StoredDocument[]): InboxIt
   return { ...names, since: updatedAt, until, available, documents }
 }
 
-export async function stepStats(
+async function stepStats(
   core: Core,
   spaceOf: SpaceOf,
   target: unknown,

@@ -14,7 +14,7 @@ import type {
   TaskOrder,
   WaitReason,
 } from '../model/run.js'
-import type { InsightReader } from './store-insight.js'
+import type { InsightReader, RunsOf } from './store-insight.js'
 import type { LimitReader } from './store-limits.js'
 
 export interface NewRun {
@@ -120,6 +120,10 @@ export interface RunFilter {
 export interface RunReader extends LimitReader, InsightReader {
   get(workspace: string, id: RunId): Promise<RunView | null>
   list(filter: RunFilter): Promise<readonly RunView[]>
+  /** Runs that wait for a signal and for nothing that comes by itself, but perhaps a time limit. Oldest first. */
+  inbox(
+    of: RunsOf & { readonly after: Uid | null; readonly limit: number },
+  ): Promise<readonly RunView[]>
   /** Entries with seq > after (oldest first) or < after (newest first). */
   history(
     uid: Uid,

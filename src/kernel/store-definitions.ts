@@ -47,6 +47,8 @@ export interface NewDefinition {
   readonly workspace: string | null
   readonly json: string
   readonly note: string | null
+  /** Who saves it. */
+  readonly author: string | null
   /** 0: there must be none; null: whatever is the current one. */
   readonly expected: number | null
   readonly limits: LimitRules | null
@@ -77,6 +79,7 @@ export interface DefinitionPage {
 export interface VersionNote {
   readonly version: number
   readonly note: string | null
+  readonly author: string | null
   readonly createdAt: Instant
 }
 

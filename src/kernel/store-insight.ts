@@ -3,7 +3,6 @@
 import type { Uid } from '../model/ids.js'
 import type { DocumentRow } from '../model/program.js'
 import type { Entry, FinalStatus, Instant } from '../model/run.js'
-import type { RunView } from './rows.js'
 
 /** Runs of a workspace. */
 export interface RunsOf {
@@ -57,10 +56,6 @@ export interface StepCounts {
 export interface InsightReader {
   /** How many were started and have ended, by time. Reads those of that time, and no others. */
   activity(window: Window): Promise<readonly ActivityCount[]>
-  /** Runs that wait for a signal and for nothing that comes by itself, but perhaps a time limit. Oldest first. */
-  inbox(
-    of: RunsOf & { readonly after: Uid | null; readonly limit: number },
-  ): Promise<readonly RunView[]>
   /** The newest entries of each, newest first; payloads only of what has failed. */
   recent(uids: readonly Uid[], limit: number): Promise<ReadonlyMap<Uid, readonly Entry[]>>
   /** What each shows to people now, in order. */

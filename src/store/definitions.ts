@@ -54,12 +54,12 @@ export function sqlDefinitions(sql: Sql, write: Query): DefinitionStore {
 }
 
 function saveParams(definition: NewDefinition): SqlValue[] {
-  const { name, workspace, json, note, expected, limits, schedules, events } = definition
+  const { name, workspace, json, note, author, expected, limits, schedules, events } = definition
   const subscriptions = events.map(({ event, match, timeoutMs }, no) => {
     return [name, no, event, match, timeoutMs]
   })
   const rows = [limits ? [limitRow(name, limits)] : [], schedules.map(scheduleRow), subscriptions]
-  return [name, workspace, json, note, expected, ...rows.map((one) => JSON.stringify(one))]
+  return [name, workspace, json, note, expected, ...rows.map((one) => JSON.stringify(one)), author]
 }
 
 function scheduleRow({ workspace, id, spec, plan, input, next }: NewSchedule) {
@@ -87,8 +87,12 @@ function storedOf(row: Row): StoredDefinition {
 }
 
 function noteOf(row: Row): VersionNote {
-  const note = textOrNull(row, 'note')
-  return { version: numberOf(row, 'version'), note, createdAt: numberOf(row, 'created_at') }
+  return {
+    version: numberOf(row, 'version'),
+    note: textOrNull(row, 'note'),
+    author: textOrNull(row, 'author'),
+    createdAt: numberOf(row, 'created_at'),
+  }
 }
 
 /** Names have neither a space nor a #. */

@@ -1,6 +1,6 @@
 // What people look at of many runs at once, on SQL.
 
-import type { ActivityCount, InsightReader, StepCount } from '../kernel/store.js'
+import type { ActivityCount, InsightReader, RunReader, StepCount } from '../kernel/store.js'
 import { firstUid, type Uid } from '../model/ids.js'
 import { documentOf } from './documents.js'
 import type { Row, SqlValue } from './driver.js'
@@ -11,7 +11,7 @@ import { list, numberOf, numberOfOrNull, textOf, textOrNull } from './wire.js'
 export function sqlInsight(
   query: (text: string, params: readonly SqlValue[]) => Promise<readonly Row[]>,
   sql: Sql,
-): InsightReader {
+): InsightReader & Pick<RunReader, 'inbox'> {
   return {
     async activity({ workspace, definition, from, to, bucketMs }) {
       const times = [from, to, bucketMs, firstUid(from), firstUid(to)]

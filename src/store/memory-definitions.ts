@@ -21,7 +21,8 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
   private revision = 0
 
   async saveDefinition(definition: NewDefinition): Promise<Saved> {
-    const { name, workspace, json, note, expected, limits, schedules, events } = definition
+    const { name, workspace, json, note, author, expected, limits } = definition
+    const { schedules, events } = definition
     const known = this.stored.get(name)
     const texts = this.texts.get(name) ?? []
     const isSame = texts.at(-1)?.json === json
@@ -39,7 +40,8 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
       this.revision += 1
       this.stored.set(name, { name, workspace, version, isArchived, createdAt, updatedAt: now })
     }
-    if (!isSame) this.texts.set(name, [...texts, { name, version, note, json, createdAt: now }])
+    const text = { name, version, note, author, json, createdAt: now }
+    if (!isSame) this.texts.set(name, [...texts, text])
     this.slots.say(name, limits)
     const ids = schedules.map(({ id }) => id)
     await this.dropTriggers(name, ids)
@@ -81,7 +83,7 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
   async definitionVersions(name: string, before: number | null, limit: number) {
     return (this.texts.get(name) ?? [])
       .filter(({ version }) => before === null || version < before)
-      .map(({ version, note, createdAt }) => ({ version, note, createdAt }))
+      .map(({ version, note, author, createdAt }) => ({ version, note, author, createdAt }))
       .reverse()
       .slice(0, limit)
   }

@@ -3,6 +3,7 @@
 import type {
   ActivityCount,
   InsightReader,
+  RunReader,
   RunsOf,
   RunView,
   StepCount,
@@ -23,7 +24,7 @@ interface Rows {
 }
 
 /** As sql/queries/insight.sql says it. */
-export class MemoryInsight implements InsightReader {
+export class MemoryInsight implements InsightReader, Pick<RunReader, 'inbox'> {
   protected readonly rows: Rows
 
   constructor(rows: Rows) {
@@ -47,7 +48,7 @@ export class MemoryInsight implements InsightReader {
     return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
   }
 
-  async inbox({ after, limit, ...of }: Parameters<InsightReader['inbox']>[0]): Promise<RunView[]> {
+  async inbox({ after, limit, ...of }: Parameters<RunReader['inbox']>[0]): Promise<RunView[]> {
     const now = this.rows.now()
     const isForPeople = ({ uid, status, reason, stop, dueAt, asksAt }: MemoryRun): boolean =>
       status === 'waiting' &&

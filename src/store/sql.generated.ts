@@ -2824,21 +2824,40 @@ end $f$;` },
 -- a turn that goes on writes no index (0001).
 
 create index runs_finished on @schema@.runs (workspace, finished_at) where finished_at is not null;
-create index runs_inbox on @schema@.runs (workspace, uid) where status = 'waiting' and reason = 'signal' and stop is null;` },
+create index runs_inbox on @schema@.runs (workspace, uid) where status = 'waiting' and reason = 'signal' and stop is null;
+
+-- Who has saved it.
+alter table @schema@.definition_versions add column author text;
+
+-- Saves (0008), and says by whom.
+create function @schema@.save_definition_v2(
+  s_name text, s_workspace text, s_json text, s_note text, expected int, s_limits text, s_schedules text, s_events text, s_author text
+) returns table (kind text, version int)
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+begin
+  select v.kind, v.version into kind, version
+    from save_definition_v1(s_name, s_workspace, s_json, s_note, expected, s_limits, s_schedules, s_events) v;
+  if kind = 'saved' then
+    update definition_versions d set author = s_author where d.name = s_name and d.version = save_definition_v2.version;
+  end if;
+  return next;
+end $f$;` },
 ]
 
 export const QUERIES = {
-  saveDefinition: `select kind, version from @schema@.save_definition_v1($1::text, $2::text, $3::text, $4::text, $5::int, $6::text, $7::text, $8::text)`,
+  saveDefinition: `select kind, version from @schema@.save_definition_v2($1::text, $2::text, $3::text, $4::text, $5::int, $6::text, $7::text, $8::text, $9::text)`,
   archiveDefinition: `select @schema@.archive_definition_v1($1::text, $2::text) as done`,
   definitions: `select d.name, d.workspace, d.version, d.archived_at is not null as is_archived, @schema@.ms_v1(d.created_at) as created_at,
     @schema@.ms_v1(d.updated_at) as updated_at
   from @schema@.definitions d
   where ($1::text is null or d.name = $1::text) and ($2::text is null or d.workspace is null or d.workspace = $2::text) and d.name > $3::text
   order by d.name limit $4::int`,
-  definitionTexts: `select v.name, v.version, v.note, v.json, @schema@.ms_v1(v.created_at) as created_at
+  definitionTexts: `select v.name, v.version, v.note, v.author, v.json, @schema@.ms_v1(v.created_at) as created_at
   from unnest(@schema@.texts_v1($1::text), $2::int[]) w (name, version)
   join @schema@.definition_versions v on v.name = w.name and v.version = w.version`,
-  definitionVersions: `select v.version, v.note, @schema@.ms_v1(v.created_at) as created_at from @schema@.definition_versions v
+  definitionVersions: `select v.version, v.note, v.author, @schema@.ms_v1(v.created_at) as created_at from @schema@.definition_versions v
   where v.name = $1::text and v.version < $2::int order by v.version desc limit $3::int`,
   usedDefinitions: `select u.revision::float8 as revision, u.used from @schema@.used_definitions_v1() u`,
   declare: `update @schema@.workers set definitions = $2::text where id = $1::uuid`,

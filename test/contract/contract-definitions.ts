@@ -18,7 +18,14 @@ const LIMITS: LimitRules = {
 }
 
 function definition(changes: Partial<NewDefinition> = {}): NewDefinition {
-  const rest = { note: null, expected: null, limits: LIMITS, schedules: [], events: [] }
+  const rest = {
+    note: null,
+    author: null,
+    expected: null,
+    limits: LIMITS,
+    schedules: [],
+    events: [],
+  }
   return { name: 'graph', workspace: null, json: '{"n":1}', ...rest, ...changes }
 }
 
@@ -44,7 +51,7 @@ export function definitionContract(on: Case): void {
   on('versions count from 1; the text of the current one again is no new one', async (s) => {
     const { store } = s
     expect(await store.definition('graph')).toBeNull()
-    expect(await store.saveDefinition(definition({ note: 'it\'s "so"' }))).toEqual({
+    expect(await store.saveDefinition(definition({ note: 'it\'s "so"', author: 'ada' }))).toEqual({
       kind: 'saved',
       version: 1,
     })
@@ -57,12 +64,12 @@ export function definitionContract(on: Case): void {
     expect(head).toMatchObject({ name: 'graph', version: 3, workspace: null, isArchived: false })
     expect(Number(head?.updatedAt) - Number(head?.createdAt)).toBeGreaterThanOrEqual(1_000)
     const versions = await store.definitionVersions('graph', null, 2)
-    expect(versions.map(({ version, note }) => [version, note])).toEqual([
-      [3, null],
-      [2, null],
+    expect(versions.map(({ version, note, author }) => [version, note, author])).toEqual([
+      [3, null, null],
+      [2, null, null],
     ])
     expect(await store.definitionVersions('graph', 2, 9)).toMatchObject([
-      { version: 1, note: 'it\'s "so"' },
+      { version: 1, note: 'it\'s "so"', author: 'ada' },
     ])
     const pairs = [1, 2, 9].map((version) => ({ name: 'graph', version }))
     const texts = await store.definitionTexts([...pairs, { name: 'none', version: 1 }])

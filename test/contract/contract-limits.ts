@@ -91,6 +91,32 @@ export function limitContract(on: Case): void {
     expect(ids(await claimAll(store, by))).toEqual([run.id])
   })
 
+  on('who has a slot and who asks for one is told, with where they are counted', async (s) => {
+    const { store } = s
+    const by = await joined(store, { concurrency: 1, perWorkspace: 5, keyPath: 'k', perKey: 5 })
+    const [one] = await started(store, by, 1, { limits: { workspace: 'a', key: 'x' } })
+    await admit(store)
+    const [two] = await started(store, by, 1, { limits: { workspace: 'a', key: 'y' } })
+    await s.advance(1_000)
+    const [three] = await started(store, by, 1, { limits: { workspace: 'b', key: 'y' } })
+    const told = async (where: object, atMost = 20) => {
+      const place = { definition: '', workspace: '', key: '', ...where }
+      const [holders, askers] = [store.read.holders, store.read.askers].map((read) =>
+        read.call(store.read, place, atMost),
+      )
+      return [await holders, await askers].map((runs) => runs?.map(({ id }) => id))
+    }
+    const all = [one, two, three].map((run) => run?.id)
+    expect(await told({ definition: 'order' })).toEqual([[all[0]], [all[1], all[2]]])
+    expect(await told({ definition: 'order' }, 1)).toEqual([[all[0]], [all[1]]])
+    expect(await told({ workspace: 'a' })).toEqual([[all[0]], [all[1]]])
+    expect(await told({ definition: 'order', key: 'y' })).toEqual([[], [all[1], all[2]]])
+    expect(await told({ definition: 'other' })).toEqual([[], []])
+    const [asker] = await store.read.askers({ definition: 'order', workspace: '', key: '' }, 1)
+    expect(asker).toMatchObject({ workspace: 'default', definition: 'order' })
+    expect(asker?.since).toEqual((await viewOf(store, two as NewRun)).dueAt)
+  })
+
   on('runs without limits ask nobody', async ({ store }) => {
     const by = await joined(store, {})
     const run = newRun()

@@ -418,7 +418,7 @@ export class Operations {
     const row = this.row()
     if (!row) return this.claim()
     const { workspace, id } = row.run
-    switch (rng.int(9)) {
+    switch (rng.int(10)) {
       case 0:
         return operation('get', id, (store) => store.read.get(workspace, id))
       case 1: {
@@ -446,9 +446,30 @@ export class Operations {
         const page = { after: rng.chance(0.5) ? null : 2, limit: 3, newestFirst: rng.chance(0.5) }
         return operation('checkpoints', page, (store) => store.read.checkpoints(row.uid, page))
       }
+      case 8:
+        return this.looking(row)
       default:
         return this.list(row)
     }
+  }
+
+  private looking({ uid, run }: MemoryRun): Operation {
+    const { rng } = this
+    const of = { workspace: run.workspace, definition: rng.pick([null, run.definition]) }
+    const uids = this.rows().map((row) => row.uid)
+    const limits = {
+      runsMax: rng.between(1, 5),
+      entriesMax: rng.between(1, 5),
+      entriesOfAll: 1_000,
+    }
+    const steps = { workspace: run.workspace, definition: run.definition, from: null, ...limits }
+    const page = { ...of, after: rng.chance(0.3) ? uid : null, limit: rng.between(1, 5) }
+    return operation('looking', { page, steps }, async ({ read }) => ({
+      inbox: await read.inbox(page),
+      recent: sorted([...(await read.recent(uids, 3))]),
+      visible: sorted([...(await read.visible(uids, 2))]),
+      steps: await read.stepCounts(steps),
+    }))
   }
 
   private list({ run }: MemoryRun): Operation {

@@ -160,6 +160,31 @@ test('limits and metrics tell a token of some workspaces nothing of others', asy
   expect(json.items.map(({ workflow }: { workflow: string }) => workflow)).not.toContain('order')
 })
 
+test('[X14] at a limit a token of some workspaces sees its own runs alone', async () => {
+  const client = server.engine.workspace('b')
+  await client.start('single', undefined, { id: 'holds-of-b' })
+  await server.engine.workspace('a').start('single', undefined, { id: 'asks-of-a' })
+  const at = (token: string) =>
+    server.ask('GET', '/api/v1/limits/runs?kind=definition&workflow=single', { token })
+  const { holders } = await server.engine.limitRuns({
+    ...{ kind: 'definition', workflow: 'single', name: null },
+  })
+  expect(holders.map(({ id }) => id)).toEqual(['holds-of-b'])
+  const { json } = await at(tokenOf('viewer'))
+  expect(json).toMatchObject({ holders: [], waiters: [{ id: 'asks-of-a', workspace: 'a' }] })
+  const keys = '/api/v1/limits/runs?kind=workspace&name=b'
+  const other = await server.ask('GET', keys, { token: tokenOf('viewer') })
+  expect(other.json).toEqual({ holders: [], waiters: [] })
+  await client.cancel('holds-of-b')
+  await server.engine.workspace('a').cancel('asks-of-a')
+})
+
+test('a token is told what it may do, and nothing of other tokens', async () => {
+  const { json } = await server.ask('GET', '/api/v1/me', { token: tokenOf('operator') })
+  expect(json).toMatchObject({ role: 'operator', workspaces: ['a', 'c'], workspace: 'a' })
+  expect(JSON.stringify(json)).not.toMatch(/a-token-for|postgres:/)
+})
+
 test('stacks are for those who write the code', async () => {
   const handle = await server.engine.workspace('a').start('failing', undefined, { id: 'broken' })
   await handle.result().catch(() => {})

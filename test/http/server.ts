@@ -50,7 +50,18 @@ export const routing = graph({
   ],
 })
 
-export const DEFINITIONS = [order, echo, failing, parent, shown, picking, routing] as const
+/** One at a time, and each until it is told to go. */
+export const single = workflow(
+  'single',
+  { limits: { concurrency: 1 }, signals: { go: typed<undefined>() } },
+  async (wf) =>
+    wf.do(
+      'hold',
+      ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+    ),
+)
+
+export const DEFINITIONS = [order, echo, failing, parent, shown, picking, routing, single] as const
 
 export interface Sent {
   readonly token?: string

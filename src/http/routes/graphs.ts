@@ -22,7 +22,12 @@ const stored = z
     updatedAt: moment,
   })
   .openapi('StoredGraph')
-const version = z.object({ version: z.number(), note: orNull(z.string()), createdAt: moment })
+const version = z.object({
+  version: z.number(),
+  note: orNull(z.string()),
+  author: orNull(z.string()).openapi({ description: 'The name of the token that saved it.' }),
+  createdAt: moment,
+})
 const problem = z.object({ path: z.string(), message: z.string() })
 
 const list = route({
@@ -61,7 +66,7 @@ const get = route({
       .optional()
       .openapi({ type: 'integer', minimum: 1 }),
   }),
-  answer: stored.extend({ note: orNull(z.string()), json: dict }),
+  answer: stored.extend({ note: orNull(z.string()), author: orNull(z.string()), json: dict }),
   handle: async ({ client, params, query }) => {
     const found = await client.graphs.get(params.name ?? '', given(query))
     if (found === null) throw graphNotFound(params.name ?? '')
@@ -102,7 +107,8 @@ const save = route({
     if (graph.id !== call.params.name) {
       throw requestInvalid([{ path: 'body.graph.id', message: 'is not the name in the address' }])
     }
-    return call.client.graphs.save(graph as unknown as GraphJson, given(options))
+    const saved = given({ ...options, author: call.caller.name })
+    return call.client.graphs.save(graph as unknown as GraphJson, saved)
   },
 })
 
