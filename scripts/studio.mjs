@@ -21,10 +21,10 @@ const FIRST_PAGE = 'src/pages/runs/index.tsx'
 
 /** False if it does not build, or has become too large. */
 export async function buildStudio() {
+  await install(STUDIO)
   const stamp = sourceHash(SOURCES)
   const isBuilt = existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stamp
   if (isBuilt && existsSync(join(BUILT, 'index.html'))) return true
-  await install(STUDIO)
   const vite = join(STUDIO, 'node_modules/vite/bin/vite.js')
   const how = { fold: 'building the Studio', cwd: STUDIO }
   const { code, output } = await run(process.execPath, [vite, 'build'], how)

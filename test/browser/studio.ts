@@ -39,6 +39,8 @@ export interface Studio {
   readonly url: string
   readonly engine: Engine
   open(path: string, options?: BrowserContextOptions): Promise<Opened>
+  /** Nothing answers any more, until the end of `work`. */
+  whileDown(work: () => Promise<void>): Promise<void>
 }
 
 /** Made before the tests of a file, and taken down behind them. */
@@ -77,6 +79,13 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
       await page.goto(url + path)
       return { page, problems }
     },
+    whileDown: async (work) => {
+      const { port } = server.address() as AddressInfo
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await work()
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    },
   }
 }
 
@@ -84,7 +93,9 @@ function watched(page: Page): readonly string[] {
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(`threw ${error.message}`))
   page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(`said ${message.text()}`)
+    const text = message.text()
+    // A part of the API that this server does not have: the page then shows less.
+    if (message.type() === 'error' && !text.includes('status of 404')) problems.push(`said ${text}`)
   })
   page.on('dialog', (dialog) => {
     problems.push(`opened a dialog: ${dialog.message()}`)

@@ -42,6 +42,14 @@ export const refund = workflow('refund', {}, async (wf, input: { id: string }) =
   })
 })
 
+/** Its next attempt is an hour away. */
+export const patient = workflow('patient', {}, async (wf) => {
+  const refuse = () => {
+    throw new Error('come back later')
+  }
+  await wf.do('ask', refuse, { retries: 5, retryDelay: '1h' })
+})
+
 type Draft = { text: string; rounds: number }
 export const press = { isBroken: true }
 export const review = machine('review', {
@@ -118,4 +126,4 @@ export const batch = workflow('batch', {}, async (wf, input: { size: number }) =
   return found.length
 })
 
-export const WORKFLOWS = [order, refund, review, leads, batch, enrich, assign]
+export const WORKFLOWS = [order, refund, patient, review, leads, batch, enrich, assign]

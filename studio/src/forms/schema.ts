@@ -127,7 +127,8 @@ export function missingIn(given: Schema, root: Schema, value: unknown, path = ''
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const here = path === '' ? name : `${path}.${name}`
     const isNeeded = schema.required?.includes(name) ?? false
-    if (object[name] === undefined) return isNeeded ? [here] : []
+    const isKnown = kindOf(resolved(property, root)) !== 'json'
+    if (object[name] === undefined) return isNeeded && isKnown ? [here] : []
     return missingIn(property, root, object[name], here)
   })
 }

@@ -1,42 +1,7 @@
 // A status is a shape and a colour and a word, everywhere the same.
 
-import type { RunInfo, WaitReason } from 'perdure'
 import './status.css'
-
-export type Status = RunInfo['status']
-
-export const STATUSES: readonly Status[] = [
-  'pending',
-  'running',
-  'waiting',
-  'completed',
-  'failed',
-  'cancelled',
-  'timed_out',
-]
-
-export const STATUS_WORDS: Readonly<Record<Status, string>> = {
-  pending: 'pending',
-  running: 'running',
-  waiting: 'waiting',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  timed_out: 'timed out',
-}
-
-/** What a run waits for, in the words of a list. */
-export const REASON_WORDS: Readonly<Record<WaitReason, string>> = {
-  signal: 'for a signal',
-  event: 'for an event',
-  timer: 'sleeping',
-  retry: 'to retry',
-  child: 'for a child',
-  slot: 'for a slot',
-  paused: 'paused',
-  diverged: 'code differs',
-  'missing-code': 'no worker has its code',
-}
+import { STATUS_WORDS, type Status } from './statuses.js'
 
 const SHAPES: Readonly<Record<Status, React.ReactNode>> = {
   pending: <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" strokeWidth="1.6" />,

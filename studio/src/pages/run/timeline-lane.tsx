@@ -1,6 +1,7 @@
 import { cut, duration } from '../../lib/format.js'
 import { IconButton } from '../../ui/button.js'
-import { type Status, StatusShape } from '../../ui/status.js'
+import { StatusShape } from '../../ui/status.js'
+import type { Status } from '../../ui/statuses.js'
 import { type Axis, xOf } from './model/axis.js'
 import { type Lane, type Span, stateOf } from './model/story.js'
 import type { NestedRow } from './use-nested.js'

@@ -2,7 +2,7 @@
 
 import type { RunInfo } from 'perdure'
 import { cut } from '../../lib/format.js'
-import { REASON_WORDS } from '../../ui/status.js'
+import { REASON_WORDS } from '../../ui/statuses.js'
 
 const LENGTH_MAX = 200
 

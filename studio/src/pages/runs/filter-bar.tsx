@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react'
 import { useDefinitions } from '../../api/queries.js'
 import type { Search } from '../../app/router.js'
 import { IconButton } from '../../ui/button.js'
-import { STATUS_WORDS, STATUSES, type Status, StatusShape } from '../../ui/status.js'
+import { StatusShape } from '../../ui/status.js'
+import { STATUS_WORDS, STATUSES, type Status } from '../../ui/statuses.js'
 import { type Filters, isFiltered, SPANS, STYLES } from './filters.js'
 
 const CLEARED = {

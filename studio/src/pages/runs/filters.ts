@@ -1,7 +1,7 @@
 // The filters of the list are the address; what the API is asked follows from it. Pure.
 
 import type { Definition, Filter, WaitReason } from 'perdure'
-import { STATUSES, type Status } from '../../ui/status.js'
+import { STATUSES, type Status } from '../../ui/statuses.js'
 
 export const SPANS = {
   '1h': { label: 'last hour', ms: 3_600_000 },

@@ -103,19 +103,19 @@ const edgeOf = (from: string, { name: to }: Lane): DiagramEdge => ({
   isWaiting: false,
 })
 
+/** A wave begins with what was asked for when all before it had ended. */
 function wavesOf(lanes: readonly Lane[]): readonly (readonly Lane[])[] {
   const waves: Lane[][] = []
   let endsAt = Number.NEGATIVE_INFINITY
+  let lastSeq = 0
   for (const lane of lanes.toSorted((a, b) => boundsOf(a).from - boundsOf(b).from)) {
     const { from, to } = boundsOf(lane)
-    const wave = waves.at(-1)
-    if (!wave || from >= endsAt) {
-      waves.push([lane])
-      endsAt = to ?? Number.POSITIVE_INFINITY
-    } else {
-      wave.push(lane)
-      endsAt = Math.max(endsAt, to ?? Number.POSITIVE_INFINITY)
-    }
+    // Many things happen in a millisecond: then the journal knows which came first.
+    const isLater = from > endsAt || (from === endsAt && lane.firstSeq > lastSeq)
+    if (isLater || waves.length === 0) waves.push([])
+    waves.at(-1)?.push(lane)
+    endsAt = Math.max(endsAt, to ?? Number.POSITIVE_INFINITY)
+    lastSeq = Math.max(lastSeq, lane.lastSeq)
   }
   return waves
 }

@@ -1,6 +1,7 @@
 import { Handle, type NodeProps, Position } from '@xyflow/react'
 import { duration } from '../../../lib/format.js'
-import { type Status, StatusShape } from '../../../ui/status.js'
+import { StatusShape } from '../../../ui/status.js'
+import type { Status } from '../../../ui/statuses.js'
 import type { DiagramNode, NodeState } from './model.js'
 
 const STATUS_OF: Readonly<Record<NodeState, Status>> = {

@@ -3,7 +3,7 @@
 import type { JournalEntry } from 'perdure'
 import { duration } from '../../../lib/format.js'
 import { inline } from '../../../lib/values.js'
-import type { Status } from '../../../ui/status.js'
+import type { Status } from '../../../ui/statuses.js'
 
 const TEXT_MAX = 160
 

@@ -16,7 +16,9 @@ export interface Failure {
 export function failuresOf(entries: readonly JournalEntry[]): readonly Failure[] {
   const failures: Failure[] = []
   for (const { seq, at, name, attempt = 1, error, until } of entries) {
-    if (error) failures.push({ seq, at, name, attempt, error, until: until ?? null })
+    // A run that fails because of a step says it once more.
+    const isKnown = name === '' && failures.at(-1)?.error.message === error?.message
+    if (error && !isKnown) failures.push({ seq, at, name, attempt, error, until: until ?? null })
   }
   return failures.reverse()
 }

@@ -1,7 +1,7 @@
 // What a run is at now, and what can be done about it. Pure.
 
 import type { RunInfo } from 'perdure'
-import type { Status } from '../../../ui/status.js'
+import type { Status } from '../../../ui/statuses.js'
 
 /** Something that can be sent to it now. */
 export type Offer = Extract<RunInfo, { status: 'waiting' }>['available'][number]

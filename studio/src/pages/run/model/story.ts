@@ -25,6 +25,9 @@ export interface Lane {
   readonly name: string
   readonly kind: 'step' | 'wait' | 'sleep' | 'child' | 'undo' | 'places'
   readonly spans: Span[]
+  /** The first and the last entry that tell of it. */
+  readonly firstSeq: number
+  lastSeq: number
   /** Of a child: its run. */
   runId: string | null
   workflow: string | null
@@ -68,7 +71,12 @@ class Teller {
     this.to = Math.max(this.to, at)
     if (entry.transitions) this.move(entry, at)
     if (entry.kind.startsWith('run.')) this.mark(entry, at)
-    const kind = entry.kind
+    this.part(entry, at)
+  }
+
+  /** What it says of a step, a wait, a sleep or a child. */
+  private part(entry: JournalEntry, at: number): void {
+    const { kind } = entry
     if (kind === 'step.asked') this.open(entry, 'step', 'attempt', at)
     else if (kind === 'step.completed' || kind === 'step.failed') this.tried(entry, 'step', at)
     else if (kind === 'undo.completed' || kind === 'undo.failed') this.tried(entry, 'undo', at)
@@ -93,16 +101,18 @@ class Teller {
     if (kind === 'run.reopened') this.isOver = false
   }
 
-  private lane(name: string, kind: Lane['kind']): Lane {
+  private lane(name: string, kind: Lane['kind'], seq: number): Lane {
     const known = this.lanes.get(name)
+    if (known) known.lastSeq = seq
     if (known) return known
-    const lane: Lane = { name, kind, spans: [], runId: null, workflow: null }
+    const numbers = { firstSeq: seq, lastSeq: seq }
+    const lane: Lane = { name, kind, spans: [], ...numbers, runId: null, workflow: null }
     this.lanes.set(name, lane)
     return lane
   }
 
   private open(entry: JournalEntry, kind: Lane['kind'], span: SpanKind, at: number): void {
-    const lane = this.lane(entry.name, kind)
+    const lane = this.lane(entry.name, kind, entry.seq)
     endBackoff(lane, at)
     lane.runId = entry.runId ?? lane.runId
     lane.workflow = entry.workflow ?? lane.workflow
@@ -111,7 +121,7 @@ class Teller {
 
   /** An attempt of a step, known when it has ended. */
   private tried(entry: JournalEntry, kind: 'step' | 'undo', at: number): void {
-    const lane = this.lane(entry.name, kind)
+    const lane = this.lane(entry.name, kind, entry.seq)
     const from = entry.startedAt?.getTime() ?? at
     this.from = Math.min(this.from, from)
     endBackoff(lane, from)
@@ -124,7 +134,7 @@ class Teller {
   }
 
   private close(entry: JournalEntry, at: number, state: SpanState): void {
-    const lane = this.lane(entry.name, 'wait')
+    const lane = this.lane(entry.name, 'wait', entry.seq)
     const open = lane.spans.at(-1)
     if (open && open.to === null) end(open, at, state, entry.seq)
     else lane.spans.push({ ...spanOf(entry, 'wait', at, at), state })
@@ -133,12 +143,12 @@ class Teller {
   private childEnded(entry: JournalEntry, at: number): void {
     const state = entry.error ? 'failed' : 'done'
     this.close(entry, at, state)
-    const lane = this.lane(entry.name, 'child')
+    const lane = this.lane(entry.name, 'child', entry.seq)
     if (state === 'failed' && entry.until) lane.spans.push(spanOf(entry, 'backoff', at, null))
   }
 
   private move(entry: JournalEntry, at: number): void {
-    const lane = this.lane(PLACES, 'places')
+    const lane = this.lane(PLACES, 'places', entry.seq)
     for (const { from, to } of entry.transitions ?? []) {
       const before = lane.spans.at(-1)
       if (before) end(before, at, 'done', before.seq)

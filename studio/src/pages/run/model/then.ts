@@ -1,7 +1,7 @@
 // A run as it was behind an entry of its journal, as far as the journal alone tells. Pure.
 
 import type { JournalEntry, RunInfo, StoredDocument } from 'perdure'
-import type { Status } from '../../../ui/status.js'
+import type { Status } from '../../../ui/statuses.js'
 
 /** What the panels of a run show, of now or of then. */
 export interface Then {
