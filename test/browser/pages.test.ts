@@ -1,12 +1,9 @@
 // Every page, light and dark: nothing that a checker of accessibility calls serious, and no value of a user that is more than text.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createEngine, workflow } from '../../src/index.js'
-import { ROOT } from '../tidy/repository.js'
+import { seriousIn } from './axe.js'
 import { describeInBrowser, studioWith } from './studio.js'
 import { leads, order, refund, review, WORKFLOWS } from './world.js'
 
@@ -49,24 +46,6 @@ async function ready(page: Page): Promise<void> {
   await page.waitForFunction(
     'document.querySelector("h1, h2") !== null && document.querySelector(".skeleton") === null',
   )
-}
-
-const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-async function seriousIn(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  const { violations } = (await page.evaluate(
-    'axe.run({ resultTypes: ["violations"] })',
-  )) as AxeResults
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html)
-          .slice(0, 3)
-          .join(' ')}`,
-    )
 }
 
 describeInBrowser('pages of the Studio', () => {

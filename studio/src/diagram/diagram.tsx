@@ -14,6 +14,7 @@ import {
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { BackEdge } from './back-edge.js'
 import './diagram.css'
 import { RoutedEdge } from './edge.js'
 import { flowEdges, flowNodes } from './flow.js'
@@ -53,7 +54,7 @@ export interface Editing {
 export const DRAGGED_TYPE = 'application/x-perdure-node'
 
 const NODE_TYPES = { node: NodeView, box: BoxView }
-const EDGE_TYPES = { routed: RoutedEdge }
+const EDGE_TYPES = { routed: RoutedEdge, back: BackEdge }
 const NOTHING: readonly string[] = []
 const FIT = { maxZoom: 1, padding: 0.08 }
 const LEGIBLE = 0.75

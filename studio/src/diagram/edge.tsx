@@ -7,9 +7,8 @@ export function RoutedEdge(props: EdgeProps) {
   const { id, data, markerEnd, label, labelBgPadding, labelBgBorderRadius, interactionWidth } =
     props
   const { route, isAcross } = data as { route: readonly Point[]; isAcross: boolean }
-  const isBack = isAcross ? props.targetX < props.sourceX : props.targetY < props.sourceY
   const [straight, x, y] = getBezierPath(props)
-  const isRouted = route.length > 0 && !isBack
+  const isRouted = route.length > 0
   const middle = route[Math.floor(route.length / 2)]
   return (
     <BaseEdge

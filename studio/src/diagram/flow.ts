@@ -3,7 +3,14 @@
 import { type Edge, MarkerType, type Node, type NodeHandle, Position } from '@xyflow/react'
 import type { Direction, Layout, Place, Point } from './layout.js'
 import { type NodeData, outY } from './node.js'
-import { type DiagramModel, type DiagramNode, edgeId, STATE_WORDS, TRIGGER } from './types.js'
+import {
+  type DiagramEdge,
+  type DiagramModel,
+  type DiagramNode,
+  edgeId,
+  STATE_WORDS,
+  TRIGGER,
+} from './types.js'
 
 export interface Shown {
   readonly layout: Layout
@@ -83,12 +90,28 @@ function handlesOf(
     const y = outs.length === 0 ? height / 2 : outY(index)
     return { id: out, type: 'source', position: Position.Right, x: width, y, ...size }
   })
-  return id === TRIGGER ? sources : [target, ...sources]
+  return id === TRIGGER ? sources : [target, ...sources, ...backHandles(width, height, isAcross)]
+}
+
+/** Where edges leave and arrive that lead back: they go around the nodes. */
+function backHandles(width: number, height: number, isAcross: boolean): NodeHandle[] {
+  const at = isAcross
+    ? { position: Position.Bottom, x: width / 2, y: height }
+    : { position: Position.Right, x: width, y: height / 2 }
+  const size = { width: 1, height: 1 }
+  return [
+    { id: 'back-out', type: 'source', ...at, ...size },
+    { id: 'back-in', type: 'target', ...at, ...size },
+  ]
 }
 
 export function flowEdges(model: DiagramModel, { selected, layout, direction }: Shown): Edge[] {
   const nodes = new Map(model.nodes.map((node) => [node.id, node]))
   const depths = depthsOf(model)
+  const along = (id: string): number => {
+    const { x, y } = layout.places.get(id) ?? { x: 0, y: 0 }
+    return direction === 'LR' ? x : y
+  }
   return model.edges.flatMap((edge) => {
     const source = nodes.get(edge.from)
     // What a box catches begins inside of it: its place there says so.
@@ -103,23 +126,32 @@ export function flowEdges(model: DiagramModel, { selected, layout, direction }: 
       problems > 0 && 'has-problems',
     ]
     const label = isNamed ? '' : edge.label
+    const isBack = along(edge.to) <= along(edge.from)
     return [
       {
         id: edgeId(edge),
-        type: 'routed',
+        type: isBack ? 'back' : 'routed',
         data: { route: routeOf(layout, source, edgeId(edge)), isAcross: direction === 'LR' },
         source: edge.from,
         target: edge.to,
-        sourceHandle: isNamed ? edge.label : (outs[0] ?? ''),
+        sourceHandle: isBack ? 'back-out' : isNamed ? edge.label : (outs[0] ?? ''),
+        ...(isBack && { targetHandle: 'back-in' }),
         className: classes.filter(Boolean).join(' '),
         selected: selected.has(edgeId(edge)),
-        markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14 },
+        markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: colorOf(edge) },
         zIndex: (depths.get(edge.from) ?? 0) + 1,
         ariaLabel: `from ${edge.from} to ${edge.to}${edge.label === '' ? '' : `, ${edge.label}`}`,
         ...(label !== '' && { label, labelBgPadding: [4, 2], labelBgBorderRadius: 4 }),
       } satisfies Edge,
     ]
   })
+}
+
+const MARK_COLORS = { added: 'completed', removed: 'failed', changed: 'timed_out' } as const
+
+function colorOf({ isTaken, mark }: DiagramEdge): string {
+  if (mark) return `var(--${MARK_COLORS[mark]})`
+  return isTaken ? 'var(--completed)' : 'var(--line-strong)'
 }
 
 /** Where it passes, on the whole canvas. */

@@ -2,10 +2,10 @@
 
 import { Handle, type NodeProps, Position } from '@xyflow/react'
 import { duration } from '../lib/format.js'
-import { type Status, StatusShape } from '../ui/status.js'
+import { StatusShape } from '../ui/status.js'
 import { HEAD_HEIGHT, NODE_HEIGHT, OUT_HEIGHT } from './layout.js'
 import { TypeIcon } from './type-icon.js'
-import { type DiagramNode, type NodeState, STATE_WORDS, TRIGGER } from './types.js'
+import { type DiagramNode, STATE_WORDS, STATUS_OF, TRIGGER } from './types.js'
 
 export interface NodeData {
   readonly node: DiagramNode
@@ -15,15 +15,6 @@ export interface NodeData {
   readonly isEmpty: { readonly body: boolean; readonly handler: boolean }
 }
 
-const STATUS_OF: Readonly<Record<NodeState, Status>> = {
-  here: 'waiting',
-  done: 'completed',
-  failed: 'failed',
-  open: 'running',
-  waiting: 'waiting',
-  skipped: 'cancelled',
-  unseen: 'pending',
-}
 const MARKS = { added: '+', removed: '−', changed: '~' } as const
 
 const classOf = ({ state, mark, problems }: DiagramNode, name: string): string =>

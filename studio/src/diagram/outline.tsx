@@ -1,25 +1,9 @@
 // A diagram as a list: the same nodes in the order of the graph, for keyboards, screen readers and narrow screens.
 
 import { duration } from '../lib/format.js'
-import { type Status, StatusShape } from '../ui/status.js'
+import { StatusShape } from '../ui/status.js'
 import { TypeIcon } from './type-icon.js'
-import {
-  type DiagramModel,
-  type DiagramNode,
-  type NodeState,
-  STATE_WORDS,
-  TRIGGER,
-} from './types.js'
-
-const STATUS_OF: Readonly<Record<NodeState, Status>> = {
-  here: 'waiting',
-  done: 'completed',
-  failed: 'failed',
-  open: 'running',
-  waiting: 'waiting',
-  skipped: 'cancelled',
-  unseen: 'pending',
-}
+import { type DiagramModel, type DiagramNode, STATE_WORDS, STATUS_OF, TRIGGER } from './types.js'
 
 export function Outline({
   model,

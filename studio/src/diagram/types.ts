@@ -1,5 +1,7 @@
 // What a diagram is made of: any definition and any run become this, and one component draws it.
 
+import type { Status } from '../ui/statuses.js'
+
 /** What has become of a node in a run. */
 export type NodeState = 'here' | 'done' | 'failed' | 'open' | 'waiting' | 'skipped' | 'unseen'
 export type Mark = 'added' | 'removed' | 'changed'
@@ -63,4 +65,15 @@ export const STATE_WORDS: Readonly<Record<NodeState, string>> = {
   waiting: 'waiting',
   skipped: 'skipped',
   unseen: 'not reached',
+}
+
+/** The shape and the colour that it has, as those of runs. */
+export const STATUS_OF: Readonly<Record<NodeState, Status>> = {
+  here: 'waiting',
+  done: 'completed',
+  failed: 'failed',
+  open: 'running',
+  waiting: 'waiting',
+  skipped: 'cancelled',
+  unseen: 'pending',
 }

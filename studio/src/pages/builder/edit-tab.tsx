@@ -43,7 +43,11 @@ export function EditTab() {
   const pick = (type: TypeInfo): void => {
     const [chosen] = selected
     const edge = graph.edges.find((one) => edgeId({ ...one, label: wayOf(one) }) === chosen)
-    add(editor, type.name, edge ? { between: edge } : whereFor(graph, chosen, type.name, outsBy(types)))
+    add(
+      editor,
+      type.name,
+      edge ? { between: edge } : whereFor(graph, chosen, type.name, outsBy(types)),
+    )
   }
   if (isNarrow) return <NarrowView model={model} />
   return (

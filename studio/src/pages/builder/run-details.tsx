@@ -4,7 +4,8 @@ import type { LoggedNode, RunInfo } from 'perdure'
 import { Link, runPath } from '../../app/router.js'
 import { TRIGGER } from '../../diagram/index.js'
 import { duration } from '../../lib/format.js'
-import { type Status, StatusMark } from '../../ui/status.js'
+import { StatusMark } from '../../ui/status.js'
+import type { Status } from '../../ui/statuses.js'
 import { ValueView } from '../../ui/value.js'
 
 export function RunDetails({
