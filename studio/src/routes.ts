@@ -25,4 +25,10 @@ export const ROUTES: readonly PageRoute[] = [
     nav: { label: 'Runs', icon: 'runs' },
   },
   { path: '/runs/:id', page: page(() => import('./pages/run/index.js')) },
+  {
+    path: '/builder',
+    page: page(() => import('./pages/builder/index.js')),
+    nav: { label: 'Builder', icon: 'builder' },
+  },
+  { path: '/builder/:name', page: page(() => import('./pages/builder/edit.js')) },
 ]

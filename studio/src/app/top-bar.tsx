@@ -27,7 +27,7 @@ export function TopBar({
         </span>
       )}
       <span className="grow" />
-      <button type="button" className="palette-button" onClick={onPalette}>
+      <button type="button" className="palette-button" aria-label="Go to…" onClick={onPalette}>
         <Icon name="search" size={14} />
         <span>Go to…</span>
         <kbd>⌘K</kbd>
