@@ -1,14 +1,16 @@
-// News of the workspace. Where the server has no stream of it the pages ask every few seconds instead, and the foot of the
-// menu says so.
+// News of the workspace: the stream of its changes makes the pages read again what has changed. Where there is no stream they ask
+// every few seconds instead, and the foot of the menu says so.
 
-import { useSyncExternalStore } from 'react'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+import { api } from './api.js'
 
 export type Liveness = 'streaming' | 'polling'
 
 let liveness: Liveness = 'polling'
 const listeners = new Set<() => void>()
 
-export function setLiveness(next: Liveness): void {
+function become(next: Liveness): void {
   if (liveness === next) return
   liveness = next
   for (const listener of listeners) listener()
@@ -24,4 +26,104 @@ export const useLiveness = (): Liveness => useSyncExternalStore(subscribe, () =>
 /** How often to ask: rarely while the stream tells by itself. */
 export function useRefresh(everyMs: number): number {
   return useLiveness() === 'streaming' ? 30_000 : everyMs
+}
+
+/** What is read of a change. */
+interface Change {
+  readonly isReload: boolean
+  readonly runId?: string
+}
+interface Changing {
+  changes?(options: { readonly signal: AbortSignal }): AsyncIterable<Change>
+}
+
+/** News are gathered for so long. */
+const GATHER_MS = 400
+/** Counting all runs is not for every second. */
+const COUNT_MS = 4_000
+const AGAIN_MS = 5_000
+
+/** Follows the changes as long as the frame is there. */
+export function useLive(): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const stop = new AbortController()
+    const reader = new NewsReader(queries)
+    const follow = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        await followed(reader, stop.signal)
+        become('polling')
+        await paused(stop.signal)
+      }
+    }
+    void follow()
+    return () => {
+      stop.abort()
+      reader.close()
+    }
+  }, [queries])
+}
+
+/** Ends when the stream does; a server without one has none. */
+async function followed(reader: NewsReader, signal: AbortSignal): Promise<void> {
+  const client = api().client as Changing
+  if (!client.changes) return
+  try {
+    for await (const change of client.changes({ signal })) {
+      become('streaming')
+      reader.hear(change)
+    }
+  } catch {
+    // It is asked again; what is read meanwhile is asked for.
+  }
+}
+
+function paused(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, AGAIN_MS)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+class NewsReader {
+  private readonly queries: QueryClient
+  private readonly runs = new Set<string>()
+  private isAll = false
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private countedAt = 0
+
+  constructor(queries: QueryClient) {
+    this.queries = queries
+  }
+
+  hear({ isReload, runId }: Change): void {
+    if (isReload) this.isAll = true
+    else if (runId !== undefined) this.runs.add(runId)
+    this.timer ??= setTimeout(() => this.tell(), GATHER_MS)
+  }
+
+  close(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+  }
+
+  private tell(): void {
+    this.timer = null
+    const read = (queryKey: readonly string[]) =>
+      void this.queries.invalidateQueries({
+        queryKey,
+        // The rows of a list stay where they are: its head tells what is new.
+        predicate: ({ queryKey: [name, , part] }) => name !== 'runs' || part === 'head',
+      })
+    if (this.isAll) read([])
+    else for (const runId of this.runs) read(['run', runId])
+    this.runs.clear()
+    this.isAll = false
+    read(['runs'])
+    if (performance.now() - this.countedAt < COUNT_MS) return
+    this.countedAt = performance.now()
+    for (const name of ['stats', 'overview', 'activity', 'inbox']) read([name])
+  }
 }

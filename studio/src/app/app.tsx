@@ -3,6 +3,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { useHealth } from '../api/health.js'
+import { useLive } from '../api/live.js'
 import { makeQueryClient } from '../api/queries.js'
 import { workspaceOf } from '../api/session.js'
 import { ROUTES } from '../routes.js'
@@ -39,6 +40,7 @@ type Opened = 'palette' | 'help' | null
 function Frame() {
   const { lostAt, isRefused } = useHealth()
   const [opened, setOpened] = useState<Opened>(null)
+  useLive()
   useKeys({
     'mod+k': () => setOpened('palette'),
     '?': () => setOpened('help'),

@@ -16,6 +16,7 @@ import { Header } from './header.js'
 import { JournalTab } from './journal-tab.js'
 import { failuresOf } from './model/failures.js'
 import { storyOf } from './model/story.js'
+import type { Then } from './model/then.js'
 import './run.css'
 import { Scrubber } from './scrubber.js'
 import { Timeline } from './timeline.js'
@@ -64,6 +65,7 @@ function RunPage({ run }: { readonly run: RunInfo }) {
     '[': () => moment.go((moment.seq ?? moment.last) - 1),
     ']': () => moment.go((moment.seq ?? moment.last) + 1),
   })
+  const then = useThen(run, moment)
   const failures = useMemo(() => failuresOf(moment.entries), [moment.entries])
   const tabs: readonly Tab<TabName>[] = [
     { name: 'timeline', label: 'Timeline' },
@@ -79,13 +81,20 @@ function RunPage({ run }: { readonly run: RunInfo }) {
       <div className="run-body panel">
         <div className="run-bar">
           <Tabs tabs={tabs} at={tab} onChange={choose} panel="run-panel" />
-          <Scrubber moment={moment} />
+          <Scrubber moment={moment} status={then.status} />
         </div>
         <div className="run-split">
           <div id="run-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} className="run-panel">
             {journal.isRead ? (
               <Suspense fallback={<Skeleton />}>
-                <Panel tab={tab} run={run} moment={moment} selected={selected} onSelect={select} />
+                <Panel
+                  tab={tab}
+                  run={run}
+                  then={then}
+                  moment={moment}
+                  selected={selected}
+                  onSelect={select}
+                />
               </Suspense>
             ) : (
               <Skeleton />
@@ -101,14 +110,14 @@ function RunPage({ run }: { readonly run: RunInfo }) {
 interface PanelProps {
   readonly tab: TabName
   readonly run: RunInfo
+  readonly then: Then
   readonly moment: Moment
   readonly selected: string | null
   readonly onSelect: (name: string | null) => void
 }
 
-function Panel({ tab, run, moment, selected, onSelect }: PanelProps) {
+function Panel({ tab, run, then, moment, selected, onSelect }: PanelProps) {
   const story = useMemo(() => storyOf(moment.entries), [moment.entries])
-  const then = useThen(run, moment)
   if (tab === 'timeline') {
     const isNow = moment.seq === null
     return <Timeline story={story} isNow={isNow} selected={selected} onSelect={onSelect} />

@@ -2,12 +2,20 @@
 
 import { useEffect, useState } from 'react'
 import { Button, IconButton } from '../../ui/button.js'
+import { type Status, StatusMark } from '../../ui/status.js'
 import { At } from '../../ui/time.js'
 import type { Moment } from './use-moment.js'
 
 const SETTLE_MS = 60
 
-export function Scrubber({ moment }: { readonly moment: Moment }) {
+export function Scrubber({
+  moment,
+  status,
+}: {
+  readonly moment: Moment
+  /** Of the moment that is shown. */
+  readonly status: Status
+}) {
   const { seq, last, entries, go } = moment
   const at = seq ?? last
   const [dragged, setDragged] = useState<number | null>(null)
@@ -26,7 +34,8 @@ export function Scrubber({ moment }: { readonly moment: Moment }) {
       {seq !== null && (
         <>
           <span className="scrubber-when">as it was {shown && <At at={shown.at} />}</span>
-          <Button look="quiet" onClick={() => go(null)}>
+          <StatusMark status={status} />
+          <Button className="scrubber-now" look="quiet" onClick={() => go(null)}>
             Now
           </Button>
         </>

@@ -1,6 +1,7 @@
 // The journal of a run: one stream gives all that is stored and then each entry as it is stored. Entries come in bursts; the page
 // hears of them a few times a second.
 
+import { useQueryClient } from '@tanstack/react-query'
 import type { JournalEntry, RunInfo } from 'perdure'
 import { useEffect, useRef, useState } from 'react'
 import { api } from '../../api/api.js'
@@ -21,6 +22,7 @@ const EMPTY: Journal = { entries: [], isRead: false, error: null }
 export function useJournal(run: RunInfo): Journal {
   const { id } = run
   const [journal, setJournal] = useState<Journal>(EMPTY)
+  const queries = useQueryClient()
   const kept = useRef<{ id: string; entries: JournalEntry[] }>({ id, entries: [] })
   // A run that had ended and was re-opened is followed again from where it was.
   const isDone = isOver(run.status)
@@ -29,11 +31,19 @@ export function useJournal(run: RunInfo): Journal {
     if (kept.current.id !== id) kept.current = { id, entries: [] }
     const { entries } = kept.current
     const stop = new AbortController()
+    let told = entries.length
     let timer: ReturnType<typeof setTimeout> | null = null
     const tell = (error: unknown = null): void => {
       if (timer !== null) clearTimeout(timer)
       timer = null
-      if (!stop.signal.aborted) setJournal({ entries: entries.slice(), isRead: true, error })
+      if (stop.signal.aborted) return
+      setJournal({ entries: entries.slice(), isRead: true, error })
+      // What the journal says has changed the run.
+      if (told > 0 && entries.length > told) {
+        void queries.invalidateQueries({ queryKey: ['run', id], exact: true })
+        void queries.invalidateQueries({ queryKey: ['run', id, 'explain'] })
+      }
+      told = entries.length
     }
     const read = async (): Promise<void> => {
       const after = entries.at(-1)?.seq ?? 0
@@ -50,7 +60,7 @@ export function useJournal(run: RunInfo): Journal {
       stop.abort()
       if (timer !== null) clearTimeout(timer)
     }
-  }, [id, run.workflow, isDone])
+  }, [id, run.workflow, isDone, queries])
   return journal
 }
 

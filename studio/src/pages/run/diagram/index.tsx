@@ -144,7 +144,7 @@ function flowOf(
 
 /** One that leads back goes around, below the nodes. */
 function edgeOf({ from, to, label, isTaken, isWaiting }: DiagramEdge, isBack: boolean): Edge {
-  const color = isTaken ? 'var(--completed)' : 'var(--line-strong)'
+  const color = isTaken ? 'var(--completed)' : 'var(--faint)'
   return {
     ...(isBack && { type: 'back', sourceHandle: 'back-out', targetHandle: 'back-in' }),
     id: `${from} ${label} ${to}`,
