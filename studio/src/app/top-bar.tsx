@@ -1,9 +1,8 @@
-import { useState } from 'react'
 import { workspaceOf } from '../api/session.js'
 import { IconButton } from '../ui/button.js'
 import { Icon } from '../ui/icon.js'
 import { Link } from './router.js'
-import { nextTheme, themeOf } from './theme.js'
+import { nextTheme, useTheme } from './theme.js'
 
 const ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const
 
@@ -14,7 +13,7 @@ export function TopBar({
   readonly onPalette: () => void
   readonly onHelp: () => void
 }) {
-  const [theme, setTheme] = useState(themeOf)
+  const theme = useTheme()
   const workspace = workspaceOf()
   return (
     <header className="top-bar">
@@ -32,11 +31,7 @@ export function TopBar({
         <span>Go to…</span>
         <kbd>⌘K</kbd>
       </button>
-      <IconButton
-        label={`Theme: ${theme}`}
-        icon={ICONS[theme]}
-        onClick={() => setTheme(nextTheme())}
-      />
+      <IconButton label={`Theme: ${theme}`} icon={ICONS[theme]} onClick={nextTheme} />
       <button type="button" className="icon-button" aria-label="Keys" title="Keys" onClick={onHelp}>
         ?
       </button>

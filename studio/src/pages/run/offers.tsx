@@ -70,7 +70,7 @@ export function OfferDialog({
   )
 }
 
-async function sendOffer(
+export async function sendOffer(
   { id, workflow }: Pick<RunInfo, 'id' | 'workflow'>,
   { kind, name }: Offer,
   payload: unknown,
