@@ -3060,7 +3060,7 @@ begin
   end if;
   return next;
 end $f$;` },
-  { number: 12, name: 'lists', breaking: false, sql: `-- breaking: no
+  { number: 13, name: 'lists', breaking: false, sql: `-- breaking: no
 -- Lists of what is rare among many: by a status that is not the usual end, and by tags. Runs that neither wait nor fail and have no
 -- tags are in none of these, so they cost nothing more.
 
