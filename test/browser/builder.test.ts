@@ -44,7 +44,7 @@ describeInBrowser('the builder of graphs', () => {
       workflows: [enrich],
       nodeTypes: [pay],
     })
-    await engine.graphs.save(routing('ada'), { note: 'the first one' })
+    await engine.workspace('default').graphs.save(routing('ada'), { note: 'the first one' })
     return engine
   })
   let opened: Opened | null = null
@@ -209,7 +209,7 @@ describeInBrowser('the builder of graphs', () => {
     await text.fill('{ "id": ')
     await page.getByText('Not taken over yet').waitFor()
     await text.fill(JSON.stringify(changed))
-    await studio.engine.graphs.save(routing('eve'))
+    await studio.engine.workspace('default').graphs.save(routing('eve'))
     await page.getByRole('button', { name: 'Save' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Note').fill('bob takes them')
@@ -230,7 +230,7 @@ describeInBrowser('the builder of graphs', () => {
     await page.locator('.diff-line.is-added').getByText('"owner": "bob"').waitFor()
   })
 
-  test('on a narrow screen a graph can be read as a list, and a hundred nodes can be drawn', async () => {
+  test('a hundred nodes are drawn and copied; on a narrow screen they are read as a list', async () => {
     const steps = Array.from({ length: 100 }, (_, no) => `n${no}`)
     await studio.engine.graphs.save({
       id: 'large-graph',
@@ -244,6 +244,12 @@ describeInBrowser('the builder of graphs', () => {
     await node(page, 'n99').waitFor({ state: 'attached' })
     expect(await page.locator('.react-flow__node').count()).toBe(101)
     expect(await page.locator('.react-flow__edge').count()).toBe(100)
+    // It was saved for all workspaces: who is in one takes a copy.
+    await page.getByRole('button', { name: 'Copy as another graph' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('my-graph')
+    await page.getByRole('button', { name: 'Draw it' }).click()
+    await page.getByText('new, not saved').waitFor()
+    expect(await page.locator('.react-flow__node').count()).toBe(101)
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('list', { name: 'Nodes' }).getByRole('button', { name: /^n7\b/ }).click()
     await page.getByText('"v_n7": 1').waitFor()

@@ -12,6 +12,7 @@ import { EditTab } from './edit-tab.js'
 import { Files } from './files.js'
 import { arranged } from './model/edit.js'
 import type { Types } from './model/types.js'
+import { NewDialog } from './new-dialog.js'
 import { type Stored, useNodeTypes, useRole, useStored } from './queries.js'
 import { RunDialog } from './run-dialog.js'
 import { SaveDialog } from './save-dialog.js'
@@ -31,6 +32,7 @@ const TABS = [
   { name: 'executions', label: 'Executions' },
 ] as const
 type TabName = (typeof TABS)[number]['name']
+type Opened = 'save' | 'run' | 'copy'
 
 export function Page({ params }: { readonly params: Readonly<Record<string, string>> }) {
   const name = params.name ?? ''
@@ -56,7 +58,7 @@ function Builder({
   const editor = useEditor(name, stored, types)
   const [search, setSearch] = useSearch()
   const at = TABS.find((tab) => tab.name === search.get('tab'))?.name ?? 'canvas'
-  const [opened, setOpened] = useState<'save' | 'run' | null>(null)
+  const [opened, setOpened] = useState<Opened | null>(null)
   useEditorKeys(editor, at === 'canvas', () => setOpened('save'))
   const go = (tab: TabName): void =>
     setSearch({ tab: tab === 'canvas' ? null : tab, run: null, from: null, to: null })
@@ -71,8 +73,8 @@ function Builder({
           <Standing stored={stored} />
           <Tabs tabs={TABS} at={at} onChange={go} panel="builder-panel" />
           <span className="grow" />
-          <Tools isCanvas={at === 'canvas'} />
-          <Actions onOpen={setOpened} />
+          <Tools isCanvas={at === 'canvas'} onCopy={() => setOpened('copy')} />
+          <Actions isShared={stored?.isShared ?? false} onOpen={setOpened} />
         </header>
         <div
           id="builder-panel"
@@ -90,6 +92,7 @@ function Builder({
       </div>
       {opened === 'save' && <SaveDialog onClose={() => setOpened(null)} />}
       {opened === 'run' && <RunDialog onClose={() => setOpened(null)} />}
+      {opened === 'copy' && <NewDialog from={editor.graph} onClose={() => setOpened(null)} />}
     </EditorProvider>
   )
 }
@@ -113,7 +116,7 @@ function Standing({ stored }: { readonly stored: Stored | null }) {
   )
 }
 
-function Tools({ isCanvas }: { readonly isCanvas: boolean }) {
+function Tools({ isCanvas, onCopy }: { readonly isCanvas: boolean; readonly onCopy: () => void }) {
   const { undo, redo, canUndo, canRedo, change, graph } = useEditing()
   const isPlaced = graph.nodes.some(({ position }) => position !== undefined)
   return (
@@ -128,26 +131,26 @@ function Tools({ isCanvas }: { readonly isCanvas: boolean }) {
           onClick={() => change(arranged)}
         />
       )}
+      <IconButton label="Copy as another graph" icon="copy" onClick={onCopy} />
       <Files />
     </span>
   )
 }
 
-function Actions({ onOpen }: { readonly onOpen: (what: 'save' | 'run') => void }) {
+function Actions({
+  isShared,
+  onOpen,
+}: {
+  readonly isShared: boolean
+  readonly onOpen: (what: Opened) => void
+}) {
   const { isDirty, problems, isChecked, graph } = useEditing()
   const role = useRole()
   const mayEdit = role === null || role === 'author' || role === 'admin'
-  const mayRun = role !== 'viewer'
   const isWrong = graph.nodes.length === 0 || problems.length > 0
-  const why = !mayEdit
-    ? `Your token is one of a ${role}: it saves no graphs.`
-    : graph.nodes.length === 0
-      ? 'It has no nodes yet.'
-      : isWrong
-        ? 'There is something to put right first.'
-        : undefined
-  const canSave = isDirty && mayEdit && !isWrong && isChecked
-  const canRun = mayRun && !isWrong && (!isDirty || canSave)
+  const why = whyNot(role, mayEdit, isShared, graph.nodes.length === 0, isWrong)
+  const canSave = isDirty && mayEdit && !isShared && !isWrong && isChecked
+  const canRun = role !== 'viewer' && !isWrong && (!isDirty || canSave)
   return (
     <span className="row">
       <Button
@@ -161,11 +164,25 @@ function Actions({ onOpen }: { readonly onOpen: (what: 'save' | 'run') => void }
         look="primary"
         icon="play"
         disabled={!canRun}
-        title={why}
+        title={canRun ? undefined : why}
         onClick={() => onOpen('run')}
       >
         Run
       </Button>
     </span>
   )
+}
+
+function whyNot(
+  role: string | null,
+  mayEdit: boolean,
+  isShared: boolean,
+  isEmpty: boolean,
+  isWrong: boolean,
+): string | undefined {
+  if (!mayEdit) return `Your token is that of a ${role}: it saves no graphs.`
+  if (isEmpty) return 'It has no nodes yet.'
+  if (isWrong) return 'There is something to put right first.'
+  if (isShared) return 'It is for all workspaces, and is saved in code. Copy it as another graph.'
+  return undefined
 }

@@ -1,13 +1,13 @@
 // The graphs that are stored, to be opened, and new ones.
 
-import { type FormEvent, useState } from 'react'
-import { Link, navigate } from '../../app/router.js'
+import { useState } from 'react'
+import { Link } from '../../app/router.js'
 import { useTitle } from '../../app/title.js'
 import { Button } from '../../ui/button.js'
-import { Dialog } from '../../ui/dialog.js'
 import { Empty, Problem, Skeleton } from '../../ui/empty.js'
 import { Ago } from '../../ui/time.js'
 import './builder.css'
+import { NewDialog } from './new-dialog.js'
 import { useGraphs } from './queries.js'
 
 export function Page() {
@@ -49,41 +49,5 @@ export function Page() {
       )}
       {isNew && <NewDialog onClose={() => setNew(false)} />}
     </div>
-  )
-}
-
-const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/
-
-function NewDialog({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const isName = NAME.test(name)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    if (isName) navigate(`/builder/${encodeURIComponent(name)}?new=1`)
-  }
-  return (
-    <Dialog title="A new graph" onClose={onClose} width={400}>
-      <form className="stack" onSubmit={submit}>
-        <label className="field">
-          <span>Name</span>
-          <input
-            value={name}
-            spellCheck={false}
-            placeholder="lead-routing"
-            onChange={({ target }) => setName(target.value)}
-          />
-          <small>
-            {name === '' || isName
-              ? 'Runs are started with it.'
-              : 'A letter, and then letters, digits and _ . -'}
-          </small>
-        </label>
-        <div className="dialog-foot">
-          <Button type="submit" look="primary" disabled={!isName}>
-            Draw it
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   )
 }

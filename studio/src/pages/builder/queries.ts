@@ -21,14 +21,17 @@ export interface Stored {
   readonly version: number
   readonly note: string | null
   readonly isArchived: boolean
+  /** It belongs to no workspace: who is in one does not change it. */
+  readonly isShared: boolean
   readonly graph: Graph
 }
 
 const asStored = async (name: string, version?: number): Promise<Stored | null> => {
   const found = await api().client.graphs.get(name, version === undefined ? {} : { version })
   if (found === null) return null
-  const { version: no, note, isArchived, json } = found
-  return { version: no, note, isArchived, graph: json as unknown as Graph }
+  const { version: no, note, isArchived, workspace, json } = found
+  const isShared = workspace === null
+  return { version: no, note, isArchived, isShared, graph: json as unknown as Graph }
 }
 
 /** null: nobody has saved it yet. `isNew`: somebody has just given it its name. */

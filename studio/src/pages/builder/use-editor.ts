@@ -59,6 +59,9 @@ function keptDraft(name: string): Kept | null {
   }
 }
 
+export const keepDraft = (name: string, kept: Kept): void =>
+  sessionStorage.setItem(keyOf(name), JSON.stringify(kept))
+
 export const emptyGraph = (id: string): Graph => ({ id, nodes: [], edges: [] })
 const textOf = (graph: Graph): string => JSON.stringify(graph)
 const firstOf = ({ graph }: Kept): History => begun(graph)
@@ -117,7 +120,7 @@ function useKept(name: string, kept: Kept, isDirty: boolean): void {
   const { graph, base } = kept
   useEffect(() => {
     if (!isDirty) return sessionStorage.removeItem(keyOf(name))
-    sessionStorage.setItem(keyOf(name), JSON.stringify({ graph, base }))
+    keepDraft(name, { graph, base })
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
     return () => removeEventListener('beforeunload', ask)
