@@ -29,7 +29,7 @@ export async function runDemo(args) {
   if (!options.url && !existsSync(join(options.data, 'postgres'))) {
     say('Making the embedded database (once) …')
   }
-  const demo = { io, say, options, stopping, dev: null, onEngine: [] }
+  const demo = { io, say, options, stopping, dev: null, found: null, onEngine: [] }
   demo.dev = await open(demo)
   try {
     await run(demo)
@@ -85,6 +85,9 @@ async function open(demo) {
     port: options.port,
     // A short lease: on PostgreSQL the next process waits that long for one that was killed hard.
     engine: { database: options.database, schema: 'perdure_demo', worker: { lease: '5s' } },
+    before: async (engine) => {
+      demo.found = options.seed ? await orderOf(engine) : null
+    },
     onReload: (news) => {
       tellReload(io, news, false)
       for (const listener of news.kind === 'reloaded' ? demo.onEngine : []) listener(news.engine)
@@ -119,20 +122,29 @@ async function seed({ dev, stopping }) {
   return infos.map((info) => standingOf(info, look(info.id)))
 }
 
+/** The newest order as the last process has left it, with its journal. */
+async function orderOf(engine) {
+  const [newest] = (await engine.list({ workflow: 'order', limit: 1 })).items
+  if (newest === undefined) return null
+  const entries = []
+  for await (const entry of engine.history(newest.id)) entries.push(entry)
+  return { id: newest.id, isOpen: OPEN.includes(newest.status), entries }
+}
+
 /** Takes up the open order, or starts the next one. True when it has ended, false when it was stopped before. */
 async function followOrder(demo) {
-  const { dev, say, io } = demo
-  const [newest] = (await dev.engine.list({ workflow: 'order', limit: 1 })).items
-  const isOpen = newest !== undefined && OPEN.includes(newest.status)
-  const id = isOpen ? newest.id : nextId(newest)
+  const { dev, say, io, found } = demo
+  const id = found?.isOpen ? found.id : nextId(found)
   const teller = makeTeller(demo, id)
   const listen = (engine) => {
     for (const event of EVENTS) engine.on(event, ({ runId }) => runId === id && teller.tell())
   }
+  if (found?.isOpen) teller.recall(found.entries)
+  else say(`order ${id} started`)
   demo.onEngine.push(listen)
   listen(dev.engine)
-  if (isOpen) await teller.recall()
-  else say(`order ${id} started`)
+  // It may have gone on while the others were started.
+  if (found?.isOpen) await teller.tell()
   const outcome = await endOf(demo, id)
   if (outcome === null) return false
   await teller.tell()
@@ -160,8 +172,8 @@ async function endOf({ dev, stopping }, id) {
   }
 }
 
-const nextId = (newest) =>
-  newest ? `ord-${Number(newest.id.slice('ord-'.length)) + 1}` : `ord-${FIRST_ORDER}`
+const nextId = (last) =>
+  last ? `ord-${Number(last.id.slice('ord-'.length)) + 1}` : `ord-${FIRST_ORDER}`
 
 function summary({ options }, id, { shipments }) {
   const lines = readFileSync(options.ledger, 'utf8').split('\n')
@@ -193,8 +205,8 @@ function makeTeller(demo, id) {
       telling = telling.catch(() => {}) // Closed meanwhile: the next reading tells it.
       return telling
     },
-    recall: async () => {
-      const entries = await read()
+    recall: (entries) => {
+      last = entries.at(-1)?.seq ?? 0
       say(standing(id, entries))
       for (const entry of openWaits(entries)) story.told(entry)
     },

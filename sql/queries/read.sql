@@ -114,14 +114,16 @@ select v.* from (select r.uid from @schema@.runs r where r.parent_uid = $1::uuid
   order by r.uid;
 
 -- name: historyOldest
--- Entries of $1 after $2 (null: from the first), oldest first, $3 of them.
+-- Entries of $1 after $2 (null: from the first), oldest first, $3 of them. Their numbers have no gaps: said as a range, no plan reads more.
 select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) order by j.seq limit $3::int;
+  where j.uid = $1::uuid and j.seq > coalesce($2::int, 0) and j.seq <= coalesce($2::int, 0)::bigint + $3::int order by j.seq limit $3;
 
 -- name: historyNewest
 -- Entries of $1 before $2 (null: from the last), newest first, $3 of them.
 select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int;
+  cross join (
+    select least($2::int, (select l.seq + 1 from @schema@.journal l where l.uid = $1::uuid order by l.seq desc limit 1)) as seq) b
+  where j.uid = $1::uuid and j.seq < b.seq and j.seq >= b.seq - $3::int order by j.seq desc limit $3;
 
 -- name: checkpointsOldest
 -- Entries of $1 that are checkpoints, after $2 (null: from the first), oldest first, $3 of them.

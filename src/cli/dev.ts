@@ -23,6 +23,8 @@ export interface DevOptions {
   readonly studio?: string | undefined
   /** Beside those of the project, and before them. */
   readonly engine?: Pick<EngineOptions<unknown>, 'database' | 'schema' | 'worker'>
+  /** Called before anything is executed, with an engine that executes nothing. */
+  readonly before?: (engine: Engine) => Promise<void>
   /** What happens to the code. */
   readonly onReload?: (news: Reload) => void
 }
@@ -56,6 +58,7 @@ export class Dev {
     if (port !== undefined) await checkPort(port, host ?? HOST)
     const database = await opening(optionsFor(project, options))
     try {
+      await looking(database, project, options)
       const engine = await database.open(optionsFor(project, options))
       const folder = options.studio ?? STUDIO_FOLDER
       const studio = isStudio(folder) ? folder : undefined
@@ -163,6 +166,12 @@ const optionsFor = (project: Project, { engine }: DevOptions) => ({
   ...engineOptionsOf(project),
   ...engine,
 })
+
+async function looking(database: Reopened, project: Project, options: DevOptions): Promise<void> {
+  if (!options.before) return
+  const engine = await database.open({ ...optionsFor(project, options), worker: false })
+  await options.before(engine).finally(() => engine.close())
+}
 
 /** If another process has the directory, and serves: that address is what is looked for. */
 async function opening(options: EngineOptions<readonly unknown[]>): Promise<Reopened> {

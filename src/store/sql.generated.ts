@@ -3060,7 +3060,7 @@ begin
   end if;
   return next;
 end $f$;` },
-  { number: 12, name: 'lists', breaking: false, sql: `-- breaking: no
+  { number: 13, name: 'lists', breaking: false, sql: `-- breaking: no
 -- Lists of what is rare among many: by a status that is not the usual end, and by tags. Runs that neither wait nor fail and have no
 -- tags are in none of these, so they cost nothing more.
 
@@ -3441,9 +3441,11 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
   order by r.uid`,
   historyOldest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) order by j.seq limit $3::int`,
+  where j.uid = $1::uuid and j.seq > coalesce($2::int, 0) and j.seq <= coalesce($2::int, 0)::bigint + $3::int order by j.seq limit $3`,
   historyNewest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) order by j.seq desc limit $3::int`,
+  cross join (
+    select least($2::int, (select l.seq + 1 from @schema@.journal l where l.uid = $1::uuid order by l.seq desc limit 1)) as seq) b
+  where j.uid = $1::uuid and j.seq < b.seq and j.seq >= b.seq - $3::int order by j.seq desc limit $3`,
   checkpointsOldest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
   where j.uid = $1::uuid and ($2::int is null or j.seq > $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
   order by j.seq limit $3::int`,

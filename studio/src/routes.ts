@@ -25,4 +25,36 @@ export const ROUTES: readonly PageRoute[] = [
     nav: { label: 'Runs', icon: 'runs' },
   },
   { path: '/runs/:id', page: page(() => import('./pages/run/index.js')) },
+  {
+    path: '/inbox',
+    page: page(() => import('./pages/inbox/index.js')),
+    nav: { label: 'Inbox', icon: 'inbox' },
+  },
+  {
+    path: '/workflows',
+    page: page(() => import('./pages/workflows/index.js')),
+    nav: { label: 'Workflows', icon: 'workflows' },
+  },
+  { path: '/workflows/:name', page: page(() => import('./pages/workflows/one.js')) },
+  {
+    path: '/schedules',
+    page: page(() => import('./pages/schedules/index.js')),
+    nav: { label: 'Schedules', icon: 'schedules' },
+  },
+  {
+    path: '/workers',
+    page: page(() => import('./pages/workers/index.js')),
+    nav: { label: 'Workers', icon: 'workers' },
+  },
+  {
+    path: '/builder',
+    page: page(() => import('./pages/builder/index.js')),
+    nav: { label: 'Builder', icon: 'builder' },
+  },
+  { path: '/builder/:name', page: page(() => import('./pages/builder/edit.js')) },
+  {
+    path: '/settings',
+    page: page(() => import('./pages/settings/index.js')),
+    nav: { label: 'Settings', icon: 'settings' },
+  },
 ]

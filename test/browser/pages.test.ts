@@ -1,12 +1,9 @@
 // Every page, light and dark, wide and narrow: nothing that a checker of accessibility calls serious, and no value of a user that is more than text.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createEngine, workflow } from '../../src/index.js'
-import { ROOT } from '../tidy/repository.js'
+import { seriousIn } from './axe.js'
 import { describeInBrowser, studioWith } from './studio.js'
 import { leads, order, refund, review, WORKFLOWS } from './world.js'
 
@@ -48,23 +45,6 @@ const PAGES = [
 async function ready(page: Page): Promise<void> {
   await page.locator('h1, h2').first().waitFor()
   await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-}
-
-const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-async function seriousIn(page: Page, options: object): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  const how = JSON.stringify({ resultTypes: ['violations'], ...options })
-  const { violations } = (await page.evaluate(`axe.run(${how})`)) as AxeResults
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html)
-          .slice(0, 3)
-          .join(' ')}`,
-    )
 }
 
 describeInBrowser('pages of the Studio', () => {

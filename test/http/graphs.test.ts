@@ -53,6 +53,13 @@ test('a graph is checked, saved, read, started and archived, in the workspace of
   const result = await server.ask('GET', '/api/v1/runs/g-1/result?waitMs=20000', author)
   expect(result.json).toMatchObject({ status: 'completed', output: { says: 'good day' } })
 
+  await server.ask('POST', '/api/v1/workflows/greet/runs', {
+    ...author,
+    body: { input: {}, id: 'g-0', version: 1 },
+  })
+  const old = await server.ask('GET', '/api/v1/runs/g-0/result?waitMs=20000', author)
+  expect(old.json).toMatchObject({ status: 'completed', output: { says: 'hello' } })
+
   // Of the other workspace it is not there, and its name is not told.
   const other = { token: OTHER }
   const calls = [

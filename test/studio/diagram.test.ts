@@ -34,7 +34,7 @@ test('the diagrams of a machine, a graph and a function show where a run has bee
   const graph = graphModel(engine.describe(leads).graph, log, Number.POSITIVE_INFINITY)
   const went = graph.edges.filter(({ isTaken }) => isTaken).map(({ from, to }) => `${from} ${to}`)
   expect(went).toEqual(['trigger enriched', 'enriched large', 'large assigned', 'assigned owned'])
-  expect(graph.nodes.find(({ id }) => id === 'campaign')?.state).toBe('unseen')
+  expect(graph.nodes.find(({ id }) => id === 'campaign')?.state).toBe('skipped')
 
   const story = storyOf((await engine.history('batch-1')).items)
   const fn = functionModel(story, ['item 0', 'refund'])

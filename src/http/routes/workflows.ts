@@ -43,6 +43,7 @@ const startBody = z
   .strictObject({
     ...startFields,
     debounce: z.strictObject({ key: z.string(), for: duration }).optional(),
+    version: z.number().optional().openapi({ description: 'Of a stored graph.' }),
     snapshot: z.unknown().optional(),
   })
   .openapi('Start')

@@ -13,19 +13,25 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Esc', 'close'],
 ]
 
+export function KeyList() {
+  return (
+    <dl className="keys">
+      {KEYS.map(([key, what]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
 export function Help({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose} width={400}>
-      <dl className="keys">
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyList />
     </Dialog>
   )
 }

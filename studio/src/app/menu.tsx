@@ -1,3 +1,4 @@
+import { useInbox } from '../api/insight.js'
 import { useLiveness } from '../api/live.js'
 import { useStats } from '../api/queries.js'
 import { count } from '../lib/format.js'
@@ -8,7 +9,14 @@ import { Link, usePath } from './router.js'
 export function Menu() {
   const path = usePath()
   const stats = useStats()
-  const runs = stats.data?.reduce((sum, one) => sum + one.runs, 0)
+  const inbox = useInbox().data
+  const counts: Readonly<Record<string, string | undefined>> = {
+    '/runs': stats.data && count(stats.data.reduce((sum, one) => sum + one.runs, 0)),
+    '/inbox':
+      inbox && inbox.items.length > 0
+        ? `${inbox.items.length}${inbox.next === null ? '' : '+'}`
+        : undefined,
+  }
   return (
     <nav className="menu" aria-label="Pages">
       <ul>
@@ -20,9 +28,7 @@ export function Menu() {
               <Link to={to} className="menu-link" aria-current={isHere ? 'page' : undefined}>
                 <Icon name={nav.icon} />
                 <span className="grow">{nav.label}</span>
-                {to === '/runs' && runs !== undefined && (
-                  <span className="menu-count">{count(runs)}</span>
-                )}
+                {counts[to] !== undefined && <span className="menu-count">{counts[to]}</span>}
               </Link>
             </li>
           )

@@ -1,10 +1,9 @@
-import { useState } from 'react'
-import { useMe } from '../api/queries.js'
+import { useMe } from '../api/insight.js'
 import { workspaceOf } from '../api/session.js'
 import { IconButton } from '../ui/button.js'
 import { Icon } from '../ui/icon.js'
 import { Link, navigate } from './router.js'
-import { nextTheme, themeOf } from './theme.js'
+import { nextTheme, useTheme } from './theme.js'
 
 const ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const
 
@@ -15,7 +14,7 @@ export function TopBar({
   readonly onPalette: () => void
   readonly onHelp: () => void
 }) {
-  const [theme, setTheme] = useState(themeOf)
+  const theme = useTheme()
   const workspace = workspaceOf()
   const workspaces = useMe().data?.workspaces ?? []
   return (
@@ -41,16 +40,12 @@ export function TopBar({
         </span>
       )}
       <span className="grow" />
-      <button type="button" className="palette-button" onClick={onPalette}>
+      <button type="button" className="palette-button" aria-label="Go to…" onClick={onPalette}>
         <Icon name="search" size={14} />
         <span>Go to…</span>
         <kbd>⌘K</kbd>
       </button>
-      <IconButton
-        label={`Theme: ${theme}`}
-        icon={ICONS[theme]}
-        onClick={() => setTheme(nextTheme())}
-      />
+      <IconButton label={`Theme: ${theme}`} icon={ICONS[theme]} onClick={nextTheme} />
       <button type="button" className="icon-button" aria-label="Keys" title="Keys" onClick={onHelp}>
         ?
       </button>

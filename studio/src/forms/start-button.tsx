@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from 'react'
-import { useDefinitions, useMayOperate } from '../api/queries.js'
+import { useMayOperate } from '../api/insight.js'
+import { useDefinitions } from '../api/queries.js'
 import { Button } from '../ui/button.js'
 
 const StartDialog = lazy(async () => ({ default: (await import('./start-dialog.js')).StartDialog }))

@@ -30,6 +30,12 @@ const PATHS = {
   external: 'M9 3h4v4M13 3L7.5 8.5M11 9.5V13H3V5h3.5',
   warning: 'M8 2.5l6 10.5H2zM8 6.5v3M8 11.2v.1',
   filter: 'M2 3.5h12M4.5 8h7M6.5 12.5h3',
+  undo: 'M6 3L3 6l3 3M3 6h6a4 4 0 0 1 0 8H6',
+  redo: 'M10 3l3 3-3 3M13 6H7a4 4 0 0 0 0 8h3',
+  trash: 'M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.6 9h6.8l.6-9',
+  arrange: 'M2 6h3v4H2zM11 2.5h3v3h-3zM11 10.5h3v3h-3zM5 8h3V4h3M8 8v4h3',
+  download: 'M8 2v8m0 0L5 7m3 3l3-3M2.5 13.5h11',
+  upload: 'M8 10V2m0 0L5 5m3-3l3 3M2.5 13.5h11',
 } as const
 
 export type IconName = keyof typeof PATHS

@@ -2,7 +2,7 @@
 
 import type { Activity, ActivityBucket } from 'perdure'
 import { useState } from 'react'
-import { useActivity } from '../../api/queries.js'
+import { useActivity } from '../../api/insight.js'
 import { clock, count } from '../../lib/format.js'
 
 const SPANS = [

@@ -3,7 +3,7 @@
 import type { RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
 import { api } from '../../api/api.js'
-import { useMayOperate } from '../../api/queries.js'
+import { useMayOperate } from '../../api/insight.js'
 import { Button } from '../../ui/button.js'
 import { CancelDialog } from './cancel-dialog.js'
 import { canCancel, canPause, canRetry, isPaused } from './model/standing.js'

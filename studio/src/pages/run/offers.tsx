@@ -3,7 +3,7 @@
 import type { Offer, RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
 import { api } from '../../api/api.js'
-import { useMayOperate } from '../../api/queries.js'
+import { useMayOperate } from '../../api/insight.js'
 import { Button } from '../../ui/button.js'
 import { Dialog } from '../../ui/dialog.js'
 import { Skeleton } from '../../ui/empty.js'
@@ -72,7 +72,7 @@ export function OfferDialog({
   )
 }
 
-async function sendOffer(
+export async function sendOffer(
   { id, workflow }: Pick<RunInfo, 'id' | 'workflow'>,
   { kind, name }: Offer,
   payload: unknown,

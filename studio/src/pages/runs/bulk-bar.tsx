@@ -3,7 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
-import { useMayOperate } from '../../api/queries.js'
+import { useMayOperate } from '../../api/insight.js'
 import { plural } from '../../lib/format.js'
 import { Button } from '../../ui/button.js'
 import { canCancel } from '../run/model/standing.js'

@@ -1,34 +1,17 @@
 // What a diagram is made of, for all three styles. Pure.
 
 import type { Description, GraphJson, JournalEntry, LoggedNode } from 'perdure'
+import type { Graph } from '../../../diagram/graph.js'
+import { graphModel as drawnGraph } from '../../../diagram/graph-model.js'
+import type { DiagramEdge, DiagramNode } from '../../../diagram/types.js'
 import { boundsOf, type Lane, type Story, stateOf } from '../model/story.js'
 import type { Then } from '../model/then.js'
 
-export type NodeState = 'here' | 'done' | 'failed' | 'open' | 'waiting' | 'unseen'
+/** With what selects it in the other panels. */
+export type RunNode = DiagramNode & { readonly select: string | null }
 
-export interface DiagramNode {
-  readonly id: string
-  readonly label: string
-  readonly sub: string
-  readonly state: NodeState
-  /** Of all its executions together; null: not known. */
-  readonly ms: number | null
-  readonly times: number
-  /** What selects it in the other panels. */
-  readonly select: string | null
-}
-
-export interface DiagramEdge {
-  readonly from: string
-  readonly to: string
-  readonly label: string
-  readonly isTaken: boolean
-  /** It goes when somebody sends it, or when time has passed. */
-  readonly isWaiting: boolean
-}
-
-export interface DiagramModel {
-  readonly nodes: readonly DiagramNode[]
+export interface RunModel {
+  readonly nodes: readonly RunNode[]
   readonly edges: readonly DiagramEdge[]
 }
 
@@ -38,7 +21,7 @@ export function machineModel(
   definition: Pick<Description, 'places' | 'transitions'>,
   entries: readonly JournalEntry[],
   then: Pick<Then, 'place' | 'status' | 'error'>,
-): DiagramModel {
+): RunModel {
   const taken = new Set<string>()
   const visits = new Map<string, number>()
   for (const { from, to, event } of entries.flatMap(({ transitions }) => transitions ?? [])) {
@@ -48,7 +31,7 @@ export function machineModel(
   }
   const first = definition.places[0]?.name
   const here = then.place ?? first ?? null
-  const nodes = definition.places.map(({ name, isFinal }): DiagramNode => {
+  const nodes = definition.places.map(({ name, isFinal }): RunNode => {
     const times = visits.get(name) ?? (name === first ? 1 : 0)
     const isHere = name === here && then.status !== 'completed'
     const isBroken = isHere && then.error !== null
@@ -80,7 +63,7 @@ export function machineModel(
 const LANES_MAX = 200
 
 /** The steps seen so far, in waves: what ran at the same time stands side by side. `others`: names that other runs took. */
-export function functionModel(story: Story, others: readonly string[]): DiagramModel {
+export function functionModel(story: Story, others: readonly string[]): RunModel {
   const lanes = story.lanes.slice(0, LANES_MAX)
   const waves = wavesOf(lanes)
   const nodes = lanes.map(laneNode)
@@ -129,7 +112,7 @@ const SUBS: Readonly<Record<Lane['kind'], string>> = {
   places: '',
 }
 
-function laneNode(lane: Lane): DiagramNode {
+function laneNode(lane: Lane): RunNode {
   const state = stateOf(lane)
   const { from, to } = boundsOf(lane)
   const attempts = lane.spans.filter(({ kind }) => kind === 'attempt' || kind === 'child').length
@@ -147,7 +130,7 @@ function laneNode(lane: Lane): DiagramNode {
   }
 }
 
-const unseenNode = (name: string): DiagramNode => ({
+const unseenNode = (name: string): RunNode => ({
   id: name,
   label: name,
   sub: 'in other runs',
@@ -159,55 +142,26 @@ const unseenNode = (name: string): DiagramNode => ({
 
 // ── graphs ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const GRAPH_STATES: Readonly<Record<LoggedNode['status'], NodeState>> = {
-  pending: 'unseen',
-  running: 'open',
-  waiting: 'waiting',
-  completed: 'done',
-  failed: 'failed',
-  skipped: 'unseen',
-  cancelled: 'unseen',
-}
-
 /** `until`: the moment that is shown; what began behind it was not there yet. */
 export function graphModel(
   graph: GraphJson | null,
   log: readonly LoggedNode[],
   until: number,
-): DiagramModel {
-  const logged = new Map<string, LoggedNode>()
-  for (const node of log) {
-    const hasBegun = node.startedAt === null || node.startedAt.getTime() <= until
-    if (hasBegun) logged.set(node.node, node)
-  }
-  const ids = graph?.nodes ?? log.map(({ node, type }) => ({ id: node, type }))
-  const isOver = (node: LoggedNode): boolean =>
-    node.endedAt !== null && node.endedAt.getTime() <= until
-  const nodes = ids.map(({ id, type }): DiagramNode => {
-    const node = logged.get(id)
-    const state = node
-      ? isOver(node) || !node.startedAt
-        ? GRAPH_STATES[node.status]
-        : 'open'
-      : 'unseen'
-    const times = log.filter((one) => one.node === id).length
-    const ms = node && isOver(node) ? node.durationMs : null
-    return { id, label: id, sub: type, state, ms, times, select: id }
-  })
-  const wasThere = (id: string): boolean =>
-    id === 'trigger' || ['done', 'failed', 'open', 'waiting'].includes(stateIn(nodes, id))
-  const edges = (graph?.edges ?? []).map(({ from, to, when }) => ({
-    from,
-    to,
-    label: when === undefined ? '' : String(when),
-    isTaken: wasThere(from) && wasThere(to),
-    isWaiting: false,
-  }))
-  const trigger = { id: 'trigger', label: 'trigger', sub: '', state: 'done' as const }
-  const hasTrigger = edges.some(({ from }) => from === 'trigger')
-  const start = hasTrigger ? [{ ...trigger, ms: null, times: 1, select: null }] : []
-  return { nodes: [...start, ...nodes], edges }
+  isOver = true,
+): RunModel {
+  const then = log.map((node) => nodeAt(node, until))
+  const nodes = log.map(({ node: id, type }) => ({ id, type }))
+  const drawn = (graph ?? { id: '', nodes, edges: [] }) as Graph
+  const isEnd = isOver && until === Number.POSITIVE_INFINITY
+  const model = drawnGraph(drawn, { log: then, isOver: isEnd })
+  return { ...model, nodes: model.nodes.map((node) => ({ ...node, select: node.id })) }
 }
 
-const stateIn = (nodes: readonly DiagramNode[], id: string): NodeState =>
-  nodes.find((node) => node.id === id)?.state ?? 'unseen'
+function nodeAt(node: LoggedNode, until: number): LoggedNode {
+  const { startedAt, endedAt } = node
+  if (startedAt !== null && startedAt.getTime() > until) {
+    return { ...node, status: 'pending', startedAt: null, endedAt: null, durationMs: null }
+  }
+  if (endedAt === null || endedAt.getTime() <= until) return node
+  return { ...node, status: 'running', endedAt: null, durationMs: null }
+}

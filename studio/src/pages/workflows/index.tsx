@@ -1,0 +1,138 @@
+// All definitions, of all styles, and how their runs go.
+
+import type { Description, RunCount } from 'perdure'
+import { useState } from 'react'
+import { useDefinitions, useStats } from '../../api/queries.js'
+import { useKeys } from '../../app/keys.js'
+import { Link } from '../../app/router.js'
+import { useTitle } from '../../app/title.js'
+import { count } from '../../lib/format.js'
+import { Empty, Problem, Skeleton } from '../../ui/empty.js'
+import '../../ui/field.css'
+import { StatusShape } from '../../ui/status.js'
+import '../../ui/table.css'
+import { KIND_WORDS, workflowPath } from './model.js'
+import './workflows.css'
+
+export function Page() {
+  useTitle('Workflows')
+  const definitions = useDefinitions()
+  const [text, setText] = useState('')
+  useKeys({ '/': () => document.getElementById('workflows-text')?.focus() })
+  const all = definitions.data?.toSorted((a, b) => rankOf(a) - rankOf(b) || order(a.name, b.name))
+  const shown = all?.filter(({ name, description }) =>
+    `${name} ${description ?? ''}`.toLowerCase().includes(text.trim().toLowerCase()),
+  )
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>Workflows</h1>
+        {all && all.length > 0 && (
+          <input
+            id="workflows-text"
+            className="input workflows-text"
+            type="search"
+            aria-label="Part of the name"
+            placeholder="Part of the name"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </div>
+      {definitions.isError && (
+        <Problem error={definitions.error} what="The definitions could not be read." />
+      )}
+      {definitions.isPending && <Skeleton lines={8} />}
+      {all?.length === 0 && (
+        <Empty title="No definitions yet" command="await createEngine({ workflows: [order] })">
+          What this server can run is here: workflows, machines, graphs and tasks.
+        </Empty>
+      )}
+      {shown && all && all.length > 0 && shown.length === 0 && (
+        <Empty title="None is called that">Take away some letters.</Empty>
+      )}
+      {shown && shown.length > 0 && <DefinitionTable definitions={shown} />}
+    </div>
+  )
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : 1)
+/** Tasks are steps of others; what people start comes first. */
+const rankOf = ({ kind }: Description): number => (kind === 'task' ? 1 : 0)
+
+/** What is counted together in a column, and the filter of the list of runs that shows them. */
+const COLUMNS = [
+  { label: 'Running', shape: 'running', statuses: ['pending', 'running'] },
+  { label: 'Waiting', shape: 'waiting', statuses: ['waiting'] },
+  { label: 'Completed', shape: 'completed', statuses: ['completed'] },
+  { label: 'Failed', shape: 'failed', statuses: ['failed', 'timed_out'] },
+] as const
+
+function DefinitionTable({ definitions }: { readonly definitions: readonly Description[] }) {
+  const stats = useStats().data ?? []
+  return (
+    <table className="table panel">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Style</th>
+          <th scope="col">Version</th>
+          {COLUMNS.map(({ label }) => (
+            <th key={label} scope="col" className="number">
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {definitions.map((definition) => (
+          <DefinitionRow key={definition.name} definition={definition} stats={stats} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function DefinitionRow({
+  definition: { name, description, kind, version },
+  stats,
+}: {
+  readonly definition: Description
+  readonly stats: readonly RunCount[]
+}) {
+  return (
+    <tr>
+      <td>
+        <span className="workflows-name">
+          <Link to={workflowPath(name)}>
+            <strong>{name}</strong>
+          </Link>
+          {description !== null && <span className="muted">{description}</span>}
+        </span>
+      </td>
+      <td data-label="Style" className="tight muted">
+        {KIND_WORDS[kind]}
+      </td>
+      <td data-label="Version" className="tight muted mono">
+        {version}
+      </td>
+      {COLUMNS.map(({ label, shape, statuses }) => {
+        const isMeant = (one: RunCount): boolean =>
+          one.workflow === name && (statuses as readonly string[]).includes(one.status)
+        const runs = stats.filter(isMeant).reduce((sum, one) => sum + one.runs, 0)
+        const to = `/runs?workflow=${encodeURIComponent(name)}&status=${statuses.join(',')}`
+        return (
+          <td key={label} data-label={label} className="number tight">
+            {runs === 0 ? (
+              <span className="faint">0</span>
+            ) : (
+              <Link to={to} className={`status ${shape}`}>
+                <StatusShape status={shape} /> {count(runs)}
+              </Link>
+            )}
+          </td>
+        )
+      })}
+    </tr>
+  )
+}

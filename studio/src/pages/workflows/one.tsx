@@ -1,0 +1,156 @@
+// One definition: what it is made of, how its steps do, how to start it, its newest runs.
+
+import { useQuery } from '@tanstack/react-query'
+import type { Description, RunInfo } from 'perdure'
+import { PerdureError } from '#errors'
+import { api } from '../../api/api.js'
+import { useStepStats } from '../../api/insight.js'
+import { useRefresh } from '../../api/live.js'
+import { useDefinition, useWorkers } from '../../api/queries.js'
+import { Link, runPath } from '../../app/router.js'
+import { useTitle } from '../../app/title.js'
+import { StartButton } from '../../forms/start-button.js'
+import { Empty, Problem, Skeleton } from '../../ui/empty.js'
+import { Icon } from '../../ui/icon.js'
+import { StatusMark } from '../../ui/status.js'
+import '../../ui/table.css'
+import { Ago, Lasting } from '../../ui/time.js'
+import { aboutRun } from '../runs/about-run.js'
+import { DefinitionDiagram } from './definition-diagram.js'
+import { KIND_WORDS } from './model.js'
+import { StartCode } from './start-code.js'
+import { Steps } from './steps.js'
+import './workflows.css'
+
+export function Page({ params }: { readonly params: Readonly<Record<string, string>> }) {
+  const name = params.name ?? ''
+  useTitle(name)
+  const { data, isPending, error } = useDefinition(name)
+  if (data) return <One definition={data} />
+  if (isPending) return <Skeleton lines={12} />
+  return PerdureError.is(error, 'DEFINITION_UNKNOWN') ? (
+    <Empty title="This server does not have it">
+      <code>{name}</code> is not among its <Link to="/workflows">workflows</Link>. It may be the
+      definition of another <Link to="/workers">worker</Link>.
+    </Empty>
+  ) : (
+    <div className="page">
+      <Problem error={error} what="The definition could not be read." />
+    </div>
+  )
+}
+
+function One({ definition }: { readonly definition: Description }) {
+  const { name, description, input } = definition
+  const stats = useStepStats(name)
+  const runs = useNewest(name)
+  return (
+    <div className="page panels">
+      <Head definition={definition} />
+      {description !== null && <p className="muted workflow-words">{description}</p>}
+      <DefinitionDiagram
+        definition={definition}
+        stats={stats.data?.items ?? []}
+        newest={runs.data?.[0]?.id ?? null}
+        isRead={!stats.isPending && !runs.isPending}
+      />
+      <div className="workflow-columns">
+        <Steps stats={stats.data} error={stats.error} />
+        <div className="panels">
+          <StartCode name={name} schema={input} />
+          <Newest name={name} runs={runs.data} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function Head({ definition: { name, kind, version } }: { readonly definition: Description }) {
+  const stored = useQuery({
+    queryKey: ['graph', name, 'versions'],
+    queryFn: async () => (await api().client.graphs.versions(name, { limit: 100 })).items,
+    // '#3' is version 3 of what is stored.
+    enabled: kind === 'graph' && version.startsWith('#'),
+    retry: false,
+  })
+  const versions = useVersionsAlive(name)
+  const others = versions.filter((one) => one !== version)
+  const newest = stored.data?.[0]
+  return (
+    <div className="page-head workflow-head">
+      <h1 className="truncate" title={name}>
+        {name}
+      </h1>
+      <span className="muted">
+        {KIND_WORDS[kind]}, version <code>{version}</code>
+      </span>
+      {others.length > 0 && (
+        <span className="timed_out" title="Workers have other versions of it: a deploy goes on">
+          also {others.join(', ')}
+        </span>
+      )}
+      <span className="grow" />
+      {newest && (
+        <Link to={`/builder/${encodeURIComponent(name)}`} className="button">
+          <Icon name="builder" size={14} /> Open in the builder
+        </Link>
+      )}
+      <StartButton workflow={name} />
+    </div>
+  )
+}
+
+/** Those that processes have which are there now. */
+function useVersionsAlive(name: string): readonly string[] {
+  const alive = useWorkers().data?.filter(({ isAlive }) => isAlive) ?? []
+  const versions = alive.flatMap(({ workflows }) =>
+    workflows.filter((one) => one.name === name).map(({ version }) => version),
+  )
+  return [...new Set(versions)]
+}
+
+function useNewest(name: string) {
+  return useQuery<readonly RunInfo[]>({
+    queryKey: ['overview', 'of', name],
+    queryFn: async () => (await api().client.list({ workflow: name, limit: 8 })).items,
+    refetchInterval: useRefresh(3_000),
+  })
+}
+
+function Newest({
+  name,
+  runs,
+}: {
+  readonly name: string
+  readonly runs: readonly RunInfo[] | undefined
+}) {
+  return (
+    <section className="panel" aria-label="Newest runs">
+      <div className="panel-head">
+        <h2 className="grow">Newest runs</h2>
+        <Link to={`/runs?workflow=${encodeURIComponent(name)}`}>all</Link>
+      </div>
+      {!runs && <Skeleton lines={4} />}
+      {runs?.length === 0 && <p className="workflow-none faint">It has not run yet.</p>}
+      <ul>
+        {runs?.map((run) => (
+          <li key={run.id} className="workflow-run">
+            <StatusMark status={run.status} />
+            <Link to={runPath(run.id)} className="truncate mono" title={run.id}>
+              {run.id}
+            </Link>
+            <span className="truncate grow muted" title={aboutRun(run)}>
+              {aboutRun(run)}
+            </span>
+            <span className="faint">
+              {run.startedAt && <Lasting from={run.startedAt} to={run.finishedAt} />}
+            </span>
+            <span className="faint">
+              <Ago at={run.createdAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
