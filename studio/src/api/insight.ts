@@ -1,26 +1,10 @@
 // What many runs do together. A server without these routes gives null: the pages then show less.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { InboxItem, LimitInfo, LimitRuns, StepStats } from 'perdure'
+import type { Activity, InboxItem, LimitInfo, LimitRuns, StepStats } from 'perdure'
 import { PerdureError } from '#errors'
 import { api, path } from './api.js'
 import { useRefresh } from './live.js'
-
-export interface ActivityBucket {
-  readonly at: Date
-  readonly started: number
-  readonly completed: number
-  readonly failed: number
-  readonly cancelled: number
-  readonly timedOut: number
-}
-
-export interface Activity {
-  readonly from: Date
-  readonly to: Date
-  readonly bucketMs: number
-  readonly items: readonly ActivityBucket[]
-}
 
 /** null where the server does not know the route. */
 export async function askIfKnown<T>(
@@ -38,10 +22,10 @@ export async function askIfKnown<T>(
 export function useActivity(spanMs: number, buckets: number) {
   return useQuery({
     queryKey: ['activity', spanMs, buckets],
-    queryFn: () =>
-      askIfKnown<Activity>('/activity', { from: new Date(Date.now() - spanMs), buckets }),
+    queryFn: (): Promise<Activity> =>
+      api().client.activity({ from: new Date(Date.now() - spanMs), buckets }),
     refetchInterval: useRefresh(5_000),
-    placeholderData: (before) => before,
+    placeholderData: keepPreviousData,
   })
 }
 
@@ -98,3 +82,6 @@ export interface Me {
 export function useMe() {
   return useQuery({ queryKey: ['me'], queryFn: () => askIfKnown<Me>('/me'), staleTime: 60_000 })
 }
+
+/** May change runs. Until it is known who asks, the server decides. */
+export const useMayOperate = (): boolean => useMe().data?.role !== 'viewer'
