@@ -175,10 +175,8 @@ export function failWith(error) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  // Not awaited: studio.mjs imports this module, and would wait for it.
-  void bootstrap()
-    .catch(failWith)
-    .then(({ built }) => {
-      process.exitCode = built ? 0 : 1
-    })
+  // Not awaited: studio.mjs imports this file, which would then wait for itself.
+  bootstrap().then(({ built }) => {
+    process.exitCode = built ? 0 : 1
+  }, failWith)
 }
