@@ -18,7 +18,9 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   browser: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
+  cli: minutes(3),
   crash: minutes(10),
+  fleet: minutes(10),
 }
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
@@ -28,6 +30,7 @@ const SLOW = [
   'demo',
   'docs',
   'embedded',
+  'fleet',
   'golden',
   'support',
   'testing',
@@ -36,6 +39,7 @@ const SLOW = [
 /** Left out as well: the slowest files of the others. */
 const SLOW_FILES = [
   'test/simulation/defects.test.ts',
+  ...['dev-reload', 'serve-processes'].map((name) => `test/cli/${name}.test.ts`),
   ...['database', 'forks-live', 'rounds-live'].map((name) => `test/functions/${name}.test.ts`),
   ...['places', 'failing', 'events', 'children'].map(
     (name) => `test/machines/${name}-live.test.ts`,

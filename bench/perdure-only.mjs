@@ -1,4 +1,5 @@
-// What only Perdure is measured in: long runs hot and cold (W6), memory (W7), queue-based steps (W8), machines (W10), graphs (W11).
+// What only Perdure is measured in: long runs hot and cold (W6), memory (W7), queue-based steps (W8), machines (W10), graphs (W11),
+// the service (W12).
 
 import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { graphs } from './graphs.mjs'
 import { machines } from './machines.mjs'
 import { definitions, openEngine } from './perdure.mjs'
+import { service, serviceServer } from './service.mjs'
 import { counts, marks, PAYLOAD } from './user-code.mjs'
 import { stepMs, until } from './workloads.mjs'
 
@@ -15,7 +17,7 @@ const MORE = 210
 /** Fewer than the smallest backlog: some runs must wait to be claimed. */
 const PLACES = 200
 
-export const only = { long, memory, queue, queueWorker, machines, graphs }
+export const only = { long, memory, queue, queueWorker, machines, graphs, service, serviceServer }
 
 /**
  * One run: what a step costs around step 10 and around the last, then what it costs another engine to go on with the

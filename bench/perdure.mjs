@@ -33,8 +33,8 @@ const long = workflow('long', async (wf, { steps, more }) => {
 
 export const definitions = { chain, sleeper, waiter, queued, long }
 
-export function openEngine({ url, worker = { concurrency: width } }) {
-  const workflows = [...Object.values(definitions), queuedStep]
+export function openEngine({ url, worker = { concurrency: width }, more = [] }) {
+  const workflows = [...Object.values(definitions), queuedStep, ...more]
   return createEngine({ database: url, workflows, worker })
 }
 

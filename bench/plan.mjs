@@ -56,6 +56,14 @@ export function plan({ quick }) {
       options: { seconds: quick ? 0.5 : 4 },
     },
     {
+      id: 'service',
+      of: 'w12',
+      systems: 'own',
+      options: quick
+        ? { seconds: 1, stored: 5_000, followers: 200, ticks: 4 }
+        : { seconds: 4, stored: MANY, followers: 200, ticks: 10 },
+    },
+    {
       id: 'statements',
       systems: 'sql',
       options: { seconds: quick ? 0.5 : 2, peerWidthMax: rate.peerWidthMax },
@@ -128,6 +136,7 @@ const WHY = {
   wake: 'they were started within a second and wake within one: each needs the commit that takes it, the one that says it has slept and the one that ends it, and one process does about 2,000 of them per second.',
   send: 'an event is a message with a number and an id before it is four entries of a journal (taken, completed, the end of its round, the next wait) and a shown state, and its sender is answered: about ten rows where the transaction by hand writes two.',
   node: 'a node reads its config, fills it and records it with what it gave, and a run of a graph is counted by its limits: it asks for a slot and is admitted before it is claimed.',
+  http: 'a request costs the HTTP server of Node alone, with nothing behind it, nearly as much CPU as a whole run costs the engine (about 50 µs and 60 µs), so that half is what is left when the API itself costs nothing; who asks, JSON without surprises, the check of the body and the headers of the answer cost about 70 µs more.',
   signal:
     'the sender, the run and the database share two cores, and each signal is a row of its own before it is an entry: 1,000 of them are about 300 ms of work.',
 }
@@ -236,6 +245,21 @@ export const GOALS = [
     text: 'runs per second under a limit per key, to runs without one',
     value: of('graphs', 'keyed'),
     to: of('graphs', 'free'),
+  },
+  {
+    workload: 'W12',
+    text: 'runs started over HTTP per second of CPU of the server, to runs in the process',
+    value: of('service', 'perCore'),
+    to: of('service', 'inProcessPerCore'),
+    atLeast: 0.5,
+    why: WHY.http,
+  },
+  {
+    workload: 'W12',
+    text: 'p99 of reads with 100,000 runs stored, of the slowest kind',
+    unit: 'ms',
+    value: of('service', 'readP99'),
+    atMost: 50,
   },
   embedded('w1', 'perSecond', { atLeast: 1 }),
   embedded('w2', 'perSecond', { atLeast: 1 }),

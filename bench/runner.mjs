@@ -32,11 +32,9 @@ export class Runner {
   /** Before the bench itself makes any. */
   #load = loadavg()[0]
   #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
-  #cache
   #say
 
-  constructor({ cache, say }) {
-    this.#cache = cache
+  constructor({ say }) {
     this.#say = say
     process.once('exit', () => rmSync(this.#home, { recursive: true, force: true }))
   }
@@ -125,7 +123,7 @@ export class Runner {
       const clear = async () => rmSync(home, { recursive: true, force: true })
       return { options: { url: `file:${home}` }, clear }
     }
-    const { options, stop } = await startServer(kind, { cache: this.#cache })
+    const { options, stop } = await startServer(kind)
     return { options, clear: stop }
   }
 

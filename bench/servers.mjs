@@ -1,26 +1,20 @@
 // restate-server and redis-server for the peers that need one: on loopback, in a folder of their own, gone with the
 // process that started them, however it ends.
 
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { findProgram } from '../test/support/debian.mjs'
+import { freePorts, guard } from '../test/support/guarded.mjs'
 
-const START_MS_MAX = 60_000
-const DEBIAN =
-  'redis-server redis-tools liblzf1 libjemalloc2 liblua5.1-0 lua-cjson lua-bitop libatomic1 libhiredis0.14'
-
-/** The shell waits for the end of a pipe that this process holds open, then ends the server. */
-const GUARD = `home=$1; shift; cd "$home"; "$@" >log 2>&1 & pid=$!
-trap '' INT TERM HUP; cat >/dev/null; kill -9 $pid 2>/dev/null; wait $pid; cd /; rm -rf "$home"`
+const REDIS = {
+  names: ['redis-server', 'valkey-server'],
+  path: 'usr/bin/redis-server',
+  packages:
+    'redis-server redis-tools liblzf1 libjemalloc2 liblua5.1-0 lua-cjson lua-bitop libatomic1 libhiredis0.14',
+}
 
 /** @returns {Promise<{ options: object, stop: () => Promise<void> }>} */
-export async function startServer(kind, { cache }) {
-  return kind === 'restate' ? startRestate() : startRedis(cache)
+export async function startServer(kind) {
+  return kind === 'restate' ? startRestate() : startRedis()
 }
 
 async function startRestate() {
@@ -38,7 +32,7 @@ async function startRestate() {
     RESTATE_DISABLE_TELEMETRY: 'true',
     RESTATE_LOG_FILTER: 'warn',
   }
-  const guarded = guard([createRequire(server).resolve(binary), '--no-logo'], env)
+  const guarded = guard([createRequire(server).resolve(binary), '--no-logo'], { env })
   const [ingressUrl, adminUrl] = [ingress, admin].map((port) => `http://127.0.0.1:${port}`)
   await guarded.ready(async () => {
     const [a, b] = await Promise.all([
@@ -50,11 +44,11 @@ async function startRestate() {
   return { options: { restate: { ingressUrl, adminUrl } }, stop: guarded.stop }
 }
 
-async function startRedis(cache) {
+async function startRedis() {
   const [port] = await freePorts(1)
-  const { binary, env } = await findRedis(cache)
+  const { binary, env } = await findProgram(REDIS)
   const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-  const guarded = guard([binary, '--port', String(port), ...settings], env)
+  const guarded = guard([binary, '--port', String(port), ...settings], { env })
   const { Redis } = await import('ioredis')
   await guarded.ready(async () => {
     const client = new Redis({ port, lazyConnect: true, retryStrategy: null })
@@ -64,67 +58,4 @@ async function startRedis(cache) {
     return true
   })
   return { options: { redis: { host: '127.0.0.1', port } }, stop: guarded.stop }
-}
-
-/** On the path, or Debian's packages unpacked into the cache: no registry of npm packages has a binary. */
-async function findRedis(cache) {
-  for (const binary of ['redis-server', 'valkey-server']) {
-    if (spawnSync(binary, ['--version']).status === 0) return { binary, env: {} }
-  }
-  const home = join(cache, 'redis')
-  const binary = join(home, 'usr/bin/redis-server')
-  const run = promisify(execFile)
-  if (!existsSync(binary)) {
-    mkdirSync(home, { recursive: true })
-    try {
-      await run('apt-get', ['download', ...DEBIAN.split(' ')], { cwd: home })
-      await run('sh', ['-c', 'for deb in *.deb; do dpkg-deb -x "$deb" .; done; rm *.deb'], {
-        cwd: home,
-      })
-    } catch {
-      rmSync(home, { recursive: true, force: true })
-      throw new Error('no redis-server on the PATH, and Debian has none to download here')
-    }
-  }
-  const libraries = spawnSync('sh', ['-c', 'echo usr/lib/*-linux-gnu*'], { cwd: home })
-  const folders = String(libraries.stdout).trim().split(' ')
-  return { binary, env: { LD_LIBRARY_PATH: folders.map((folder) => join(home, folder)).join(':') } }
-}
-
-function guard(command, env) {
-  const home = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', home, ...command], {
-    env: { ...process.env, ...env },
-    detached: true, // Ctrl-C is for the bench, which ends the pipe
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  shell.stdin.on('error', () => {})
-  shell.unref()
-  const stop = () =>
-    new Promise((resolve) => {
-      shell.once('close', resolve)
-      shell.ref()
-      shell.stdin.end()
-    })
-  const ready = async (probe) => {
-    const deadline = Date.now() + START_MS_MAX
-    while (!(await probe().catch(() => false))) {
-      if (Date.now() > deadline) {
-        await stop()
-        throw new Error(`${command[0]} did not start`)
-      }
-      await sleep(50)
-    }
-  }
-  return { ready, stop }
-}
-
-async function freePorts(count) {
-  const probes = Array.from({ length: count }, () => createServer())
-  await Promise.all(
-    probes.map((probe) => new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve))),
-  )
-  const ports = probes.map((probe) => probe.address().port)
-  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
-  return ports
 }

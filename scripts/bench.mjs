@@ -3,7 +3,7 @@
 //
 //   npm run bench                            everything, three rounds: about 25 minutes
 //   npm run bench -- --quick --peers dbos    one round, smaller: under 3 minutes
-//   npm run bench -- --only w2,w3            some of w1 … w8, w10, w11, statements
+//   npm run bench -- --only w2,w3            some of w1 … w8, w10 … w12, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
 //   npm run bench -- --only w4 --add         puts what was measured apart into the page of the last whole run, and says so
@@ -46,14 +46,14 @@ async function bench() {
   const only = values.only?.split(',')
   const measures = plan(values).filter(({ id, of = id }) => !only || only.includes(of))
   if (measures.length === 0)
-    throw new Error(`--only ${values.only}: w1 … w8, w10, w11 or statements`)
+    throw new Error(`--only ${values.only}: w1 … w8, w10 … w12 or statements`)
   if (peers.length > 0) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))
   }
   const startedAt = Date.now()
   const rounds = Number(values.rounds ?? (values.quick ? 1 : ROUNDS))
-  const runner = new Runner({ cache: CACHE, say })
+  const runner = new Runner({ say })
   process.once('SIGINT', () => process.exit(130)) // servers and children end with this process
   try {
     await runner.open({ peers })

@@ -1,4 +1,4 @@
-// npm start [-- --once] [--db postgres://…] [--data <directory>]
+// npm start [-- --once] [--no-seed] [--port <port>] [--db postgres://…] [--data <directory>]
 //
 // Installs and builds what is missing, then runs the demo in this very process: killing it kills the demo, and
 // nothing stays behind with the lock of the embedded database.
@@ -9,7 +9,7 @@ import { bootstrap, failWith } from './bootstrap.mjs'
 const { built } = await bootstrap().catch(failWith)
 if (!built) failWith(new Error('The sources do not compile: the messages are above.'))
 watchAncestors()
-const { runDemo } = await import('../examples/order/demo.mjs')
+const { runDemo } = await import('../examples/demo/demo.mjs')
 await runDemo(process.argv.slice(2)).catch((error) => {
   const next = error.hint ? `\n  next: ${error.hint}` : ''
   failWith(new Error(`${error.message}${error.code ? ` [${error.code}]` : ''}${next}`))

@@ -17,10 +17,11 @@ import type { Engine } from './engine/types.js'
 import { webhookCalls } from './engine/webhooks.js'
 import type { Kernel, KernelOptions } from './kernel/api.js'
 import { createKernel } from './kernel/engine.js'
-import type { Log, Ports } from './kernel/ports.js'
+import type { Log, Ports, Telemetry } from './kernel/ports.js'
 import { schedulingFor, webhooksFor } from './kernel/scheduling.js'
 import { type Executed, type Library, makeLibrary } from './library.js'
-import { openLivePorts, standardLog } from './live-ports.js'
+import { standardLog } from './live-log.js'
+import { openLivePorts } from './live-ports.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
 import { Definitions } from './upkeep/definitions.js'
@@ -64,7 +65,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const started = await startKernel(
     opened,
     usual(settings, { programs: all, learnt }),
-    log,
+    { log, telemetry: settings.telemetry },
     instead,
   )
   const { kernel } = started
@@ -200,7 +201,7 @@ function startDefinitions(
 async function startKernel(
   opened: Opened,
   options: Usual,
-  log: Log,
+  { log, telemetry }: { readonly log: Log; readonly telemetry: Telemetry | null },
   instead: Instead,
 ): Promise<Started> {
   const { store, hints } = opened
@@ -208,7 +209,7 @@ async function startKernel(
     if (instead.createKernel) {
       return { kernel: await instead.createKernel({ ...options, store }), ports: null }
     }
-    const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log))
+    const ports = instead.kernel?.ports ?? (await openLivePorts(hints, log, process.env, telemetry))
     return { kernel: await createKernel({ ...options, ...instead.kernel, ports, store }), ports }
   })
 }
@@ -222,7 +223,12 @@ async function openMemoryKernel(
   const opened = await open()
   const executed = library.programs(true)
   const options = { ...usual(settings, executed), worker: true, closeGraceMs: 0 }
-  const { kernel } = await startKernel(opened, options, log, create ? { createKernel: create } : {})
+  const { kernel } = await startKernel(
+    opened,
+    options,
+    { log, telemetry: settings.telemetry },
+    create ? { createKernel: create } : {},
+  )
   return {
     kernel,
     has: (definition) => library.find(definition) !== undefined,

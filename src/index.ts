@@ -61,6 +61,7 @@ export type { LoggedNode } from './engine/logged-node.js'
 export type {
   Activity,
   ActivityBucket,
+  Change,
   Checkpoint,
   Client,
   DescribedTransition,
@@ -88,6 +89,7 @@ export type {
   Page,
   Paged,
   PageOptions,
+  Published,
   RunAt,
   RunCount,
   RunHandle,
@@ -110,6 +112,7 @@ export type {
   WebhookTargetOptions,
   WorkerInfo,
 } from './engine/types.js'
+export type { Telemetry } from './kernel/ports.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
 export { fatal, retryAfter } from './model/marks.js'

@@ -1,7 +1,7 @@
-// The outside as it really is: clock, randomness, log, the turn of the event loop.
+// The outside as it really is: clock, randomness, the turn of the event loop.
 
 import { randomBytes } from 'node:crypto'
-import type { Clock, Hints, Log, Ports, Quiet, Random } from './kernel/ports.js'
+import type { Clock, Hints, Log, Ports, Quiet, Random, Telemetry } from './kernel/ports.js'
 import { TIMER_MAX_MS } from './model/limits.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -10,10 +10,11 @@ export async function openLivePorts(
   hints: Hints,
   log: Log,
   env: Environment = process.env,
+  telemetry: Telemetry | null = null,
 ): Promise<Ports> {
   const testing = env.PERDURE_FAULT || env.PERDURE_FAULT_COUNT
   const fault = testing ? (await import('./live-faults.js')).makeFault(env) : () => {}
-  return { clock, quiet: makeQuiet(), random, hints, log, fault }
+  return { clock, quiet: makeQuiet(), random, hints, log, fault, telemetry }
 }
 
 const clock: Clock = {
@@ -62,33 +63,4 @@ const random: Random = {
     return pool.subarray(used - count, used)
   },
   fraction: () => Math.random(),
-}
-
-/** Warnings and errors, one line each, on stderr. */
-export function standardLog(write: (line: string) => void = toStderr): Log {
-  const say =
-    (level: 'warn' | 'error') =>
-    (message: string, data?: object): void =>
-      write(`perdure ${level}: ${oneLine(message)}${data ? ` ${shownData(data)}` : ''}\n`)
-  return { debug: () => {}, info: () => {}, warn: say('warn'), error: say('error') }
-}
-
-function toStderr(line: string): void {
-  process.stderr.write(line)
-}
-
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ')
-
-function shownData(data: object): string {
-  try {
-    return JSON.stringify(data, (_, value: unknown) =>
-      value instanceof Error
-        ? `${value.name}: ${value.message}`
-        : typeof value === 'bigint'
-          ? String(value)
-          : value,
-    )
-  } catch {
-    return '(data that cannot be shown)'
-  }
 }

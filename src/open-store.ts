@@ -27,15 +27,19 @@ export async function openStore(settings: Settings, log: Log): Promise<Opened> {
   }
 }
 
-async function openDriver(settings: Settings, log: Log): Promise<Driver> {
-  const { database, production, allowEmbeddedInProduction } = settings
+export async function openDriver(
+  settings: Pick<Settings, 'database' | 'listen' | 'production' | 'allowEmbeddedInProduction'>,
+  log: Log,
+): Promise<Driver> {
+  const { database, listen, production, allowEmbeddedInProduction } = settings
   if (database.kind === 'postgres' || database.kind === 'pool') {
     const { openPgDriver } = await importPeer(
       'pg',
       'A PostgreSQL database',
       () => import('./store/driver-pg/driver.js'),
     )
-    return openPgDriver({ target: database.kind === 'pool' ? database.pool.options : database.url })
+    const target = database.kind === 'pool' ? database.pool.options : database.url
+    return openPgDriver({ target, ...(listen !== null && { listenTarget: listen }) })
   }
   const { openEmbedded } = await importPeer(
     '@electric-sql/pglite',

@@ -70,9 +70,8 @@ select v.* from (
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
       order by r.uid limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
@@ -101,9 +100,8 @@ select v.* from (
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
       order by r.uid desc limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v

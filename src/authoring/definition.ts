@@ -26,6 +26,8 @@ export interface Facts {
   readonly input: Schema | null
   readonly signals: Readonly<Record<string, Schema>>
   readonly state: Schema | null
+  /** Of what its steps publish. */
+  readonly stream: Schema | null
   /** Of a run of it: from start to end. For a task: of one attempt. */
   readonly timeoutMs: number | null
   readonly triggers: readonly MadeTrigger[]
@@ -149,8 +151,9 @@ export function readFacts(
   where: string,
   given: Readonly<Record<string, unknown>>,
 ): Facts {
-  const { version = '1', description, input, signals = {}, state, timeout } = given
+  const { version = '1', description, input, signals = {}, state, stream, timeout } = given
   if (state !== undefined && !isSchema(state)) throw notASchema('state', where, state)
+  if (stream !== undefined && !isSchema(stream)) throw notASchema('stream', where, stream)
   if (typeof version !== 'string' || !/^[\w.+-]{1,64}$/.test(version)) {
     throw optionInvalid('version', where, version, 'a text of 1 to 64 letters, digits and _ . + -')
   }
@@ -171,6 +174,7 @@ export function readFacts(
     input: input ?? null,
     signals: signals as Facts['signals'],
     state: state ?? null,
+    stream: stream ?? null,
     timeoutMs: timeout === undefined ? null : durationMs(timeout as Duration),
     triggers: readTriggers(given.triggers, where),
     limits: readLimits(given.limits, where),

@@ -1,8 +1,11 @@
 // What user code is given about its run and its step.
 
+import { encode } from '../model/codec.js'
+import { CHUNK_BYTES_MAX } from '../model/limits.js'
 import type { Attempt } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
-import type { Log, RunRef, Step } from './types.js'
+import { parseNow } from './schema.js'
+import type { Log, RunRef, Schema, Step } from './types.js'
 
 export function runRef(run: RunFacts, version: string): RunRef {
   return Object.freeze({
@@ -28,6 +31,7 @@ export function runLog(log: Log, about: object, silent: () => boolean): Log {
 /** The run that a step belongs to, as user code sees it. */
 interface Around {
   readonly run: RunRef
+  readonly streamSchema?: Schema | null
 }
 
 export function stepOf(attempt: Attempt, name: string, around: Around, log: Log): Step {
@@ -68,8 +72,16 @@ export class StepOf implements Step {
     return this.#attempt.signal
   }
 
+  publish(value: unknown): void {
+    const { streamSchema: schema } = this.#around
+    const what = `What step "${this.#name}" publishes`
+    const checked = schema ? parseNow(schema, value, 'PAYLOAD_INVALID', what) : value
+    this.#attempt.publish(encode(checked, `what step "${this.#name}" publishes`, CHUNK_BYTES_MAX))
+  }
+
   get log(): Log {
-    const about = { runId: this.run.id, step: this.#name, attempt: this.attempt }
+    const { id: runId, workflow } = this.run
+    const about = { runId, workflow, step: this.#name, attempt: this.attempt }
     return runLog(this.#log, about, () => false)
   }
 }

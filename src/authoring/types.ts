@@ -51,6 +51,8 @@ export interface Types {
   sends: Dict
   signals: Dict
   state: unknown
+  /** What its steps publish. */
+  stream: unknown
   /** What engine.send takes. */
   event: AnyEvent
 }
@@ -216,8 +218,9 @@ export type Limits = Opt<{
 }>
 export type RateOptions = Readonly<{ runs: number; per: Duration }>
 
-export type FnTypes<I, R, O, S, St = unknown> = {
+export type FnTypes<I, R, O, S, St = unknown, X = unknown> = {
   state: St
+  stream: X
   event: AnyEvent
   input: R
   parsed: I
@@ -240,7 +243,7 @@ export type Log = Record<
   (message: string, data?: object) => void
 >
 
-export interface Step {
+export interface Step<X = unknown> {
   /** The idempotency key for the outside: the same for all attempts of this step, different for every other step. */
   readonly key: string
   readonly attempt: number
@@ -249,6 +252,8 @@ export interface Step {
   readonly signal: AbortSignal
   readonly run: RunRef
   readonly log: Log
+  /** Live output, for handle.stream; no part of the history. Throws STREAM_FULL, VALUE_TOO_LARGE. */
+  publish(value: X): void
 }
 
 /** The step that a transition of a machine is: what tells its context from a payload. */
@@ -319,7 +324,7 @@ export interface Wf<T extends Types = Types> {
   /** Aborts when the run is cancelled or times out. Inside a step use step.signal. */
   readonly signal: AbortSignal
   /** A function runs here and now; a task, workflow or name becomes a run of its own. Recorded once. */
-  do<F extends ((step: Step) => unknown) | Target<Tasks>>(
+  do<F extends ((step: Step<T['stream']>) => unknown) | Target<Tasks>>(
     name: string,
     what: F,
     ...args: DoArgs<F>
@@ -327,7 +332,7 @@ export interface Wf<T extends Types = Types> {
   /** What is written through `tx` commits together with the journal entry: exactly once. */
   transaction<O>(
     name: string,
-    fn: (tx: Tx, step: Step) => Result<O>,
+    fn: (tx: Tx, step: Step<T['stream']>) => Result<O>,
     options?: StepOptions<NoInfer<O>>,
   ): Promise<O>
   sleep(name: string, duration: Duration): Promise<void>

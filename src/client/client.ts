@@ -1,6 +1,7 @@
 // createClient: all that can be done from outside, from another program. The types of the server's engine, none of its code.
 
 import type {
+  Change,
   Client,
   Description,
   Engine,
@@ -13,6 +14,7 @@ import type {
 } from '../index.js'
 import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
 import { type ClientOptions, Connection, path } from './connection.js'
+import { follow } from './follow.js'
 import { graphCalls, type RemoteGraphs } from './graphs.js'
 import { makeHandle, sendable } from './handle.js'
 import { insightCalls } from './insight.js'
@@ -236,5 +238,13 @@ function readCalls(connection: Connection, spaceOf: SpaceOf) {
     nodes: async (id: string) =>
       ((await ask(path`/runs/${id}/nodes`)) as { items: unknown[] }).items,
     explain: async (id: string) => ask(path`/runs/${id}/explain`),
+    changes: ({ after, signal }: { after?: string; signal?: AbortSignal } = {}) =>
+      follow<Change>(connection, {
+        path: '/changes',
+        workspace: spaceOf({}),
+        after,
+        signal,
+        placeOf: ({ cursor }) => cursor,
+      }),
   }
 }

@@ -1,37 +1,38 @@
-// handle.events() over server-sent events. A connection that breaks is made again behind the last entry that came: entries are
-// numbered in the journal, so none is missed and none comes twice, whichever process answers.
+// handle.events(), handle.stream() and client.changes() over server-sent events. A connection that breaks is made again behind the last
+// one that came: they are numbered in the database, so none is missed and none comes twice, whichever process answers.
 
-import type { JournalEntry } from '../index.js'
 import { decode } from '../model/codec.js'
 import { Patience } from './again.js'
-import { type Connection, path } from './connection.js'
+import type { Connection } from './connection.js'
 
 const ACCEPT = 'text/event-stream, application/vnd.perdure.value'
 
-export interface Followed {
-  readonly id: string
-  readonly workflow: string | undefined
+export interface Followed<E> {
+  readonly path: string
+  readonly workflow?: string | undefined
   readonly workspace: string | undefined
-  readonly after: number
+  readonly after: string | number | undefined
   readonly signal: AbortSignal | undefined
+  /** What to go on behind. */
+  readonly placeOf: (item: E) => string | number
 }
 
-export async function* follow(
+export async function* follow<E>(
   connection: Connection,
-  { id, workflow, workspace, after, signal }: Followed,
-): AsyncGenerator<JournalEntry> {
+  { path, workflow, workspace, after, signal, placeOf }: Followed<E>,
+): AsyncGenerator<E> {
   const patience = new Patience(connection)
   let last = after
   for (;;) {
     try {
-      const asked = { path: path`/runs/${id}/events`, query: { workflow, after: last }, workspace }
+      const asked = { path, query: { workflow, after: last }, workspace }
       const response = await connection.send({ ...asked, signal }, ACCEPT)
       patience.reached()
       for await (const { event, data } of messagesOf(response)) {
         if (event === 'end') return
-        const entry = decode(data) as JournalEntry
-        last = entry.seq
-        yield entry
+        const item = decode(data) as E
+        last = placeOf(item)
+        yield item
       }
       // It broke without an error: the server is closing.
     } catch (error) {

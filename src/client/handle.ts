@@ -1,6 +1,6 @@
 // The handle of one run, over HTTP.
 
-import type { JournalEntry, RunHandle, RunInfo } from '../index.js'
+import type { JournalEntry, Published, RunHandle, RunInfo } from '../index.js'
 import { type ErrorCode, optionInvalid, PerdureError } from '../model/errors.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { Patience } from './again.js'
@@ -18,6 +18,7 @@ export interface Meant {
 }
 
 type Given = Readonly<Record<string, unknown>>
+type Following = { readonly after?: number; readonly signal?: AbortSignal }
 
 export function makeHandle(connection: Connection, meant: Meant): RunHandle {
   const { id, workflow, workspace } = meant
@@ -48,8 +49,22 @@ export function makeHandle(connection: Connection, meant: Meant): RunHandle {
     retry: async () => void (await ask('retry', {})),
     pause: async () => void (await ask('pause')),
     resume: async () => void (await ask('resume')),
-    events: ({ after = 0, signal }: { after?: number; signal?: AbortSignal } = {}) =>
-      follow(connection, { ...meant, after, signal }) as AsyncIterable<JournalEntry>,
+    events: ({ after = 0, signal }: Following = {}) =>
+      follow<JournalEntry>(connection, {
+        ...meant,
+        path: path`/runs/${id}/events`,
+        after,
+        signal,
+        placeOf: ({ seq }) => seq,
+      }),
+    stream: ({ after = 0, signal }: Following = {}) =>
+      follow<Published>(connection, {
+        ...meant,
+        path: path`/runs/${id}/stream`,
+        after,
+        signal,
+        placeOf: ({ offset }) => offset,
+      }),
   }
   return handle as unknown as RunHandle
 }

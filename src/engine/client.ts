@@ -1,6 +1,7 @@
 // All that can be done from outside. A client is confined to a workspace, or the engine's own.
 
 import { optionInvalid } from '../model/errors.js'
+import { changes } from './changes.js'
 import { checkpoints } from './checkpoints.js'
 import {
   addressOf,
@@ -82,10 +83,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       const view = await core.kernel.read.get(to.workspace, to.id)
       return view === null ? null : infoOf(core, view)
     },
-    describe: (target: unknown) => {
-      beforeRead(core)
-      return describe(core, confined, target)
-    },
+    describe: (target: unknown) => describe(core, confined, target),
     list: (filter?: unknown) => list(core, confined, filter),
     history: (id: unknown, page?: unknown) => history(core, confined, id, page),
     checkpoints: (id: unknown, page?: unknown) => checkpoints(core, confined, id, page),
@@ -104,6 +102,7 @@ export function makeClient(core: Core, confined: string | null): Client {
       return explainRun(core, await viewOf(core, own, id))
     },
     ...insightCalls(core, own, spaceOf),
+    changes: (options?: unknown) => changes(core, confined, options),
     on: (event: unknown, listener: unknown) => listen(core, confined, event, listener),
     workspace: (name: unknown) => {
       const asked = workspaceOf(name)

@@ -2,13 +2,14 @@
 
 import type { Made } from '../authoring/definition.js'
 import type { Place, Transition } from '../authoring/machine/description.js'
-import { type Core, found } from './core.js'
+import { beforeRead, type Core, found } from './core.js'
 import { targetUnknown } from './errors.js'
 import { jsonSchemaOf } from './facts.js'
 import type { DescribedTransition, Description } from './types.js'
 
 /** `confined`: a workspace that sees no graph of another; null: the engine, which sees all. */
 export function describe(core: Core, confined: string | null, target: unknown): Description {
+  beforeRead(core)
   const { name: asked, made: own } = found(core, 'describe', target)
   const owner = core.stored.head(asked)?.workspace ?? null
   const isSeen = owner === null || confined === null || owner === confined

@@ -2,6 +2,7 @@
 
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
+import type { Telemetry } from '../kernel/ports.js'
 import type { Duration } from '../model/time.js'
 import type { WebhookTargetOptions } from './webhook-types.js'
 
@@ -30,6 +31,11 @@ export type EngineOptions<W> = Opt<{
   database:
     | string
     | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }
+  /**
+   * Where notifications are heard if `database` is a pooler in transaction mode: the address of the server itself. false: nowhere,
+   * and what other processes store is found by polling. Default: PERDURE_LISTEN_URL, else as `database`.
+   */
+  listen: string | false
   /** Of the database. Default 'perdure'. */
   schema: string
   workflows: W
@@ -52,5 +58,8 @@ export type EngineOptions<W> = Opt<{
   retention: Duration | false
   maxValueBytes: number
   allowEmbeddedInProduction: boolean
+  /** Default: lines on stderr, as LOG_LEVEL and LOG_FORMAT say. */
   log: Log
+  /** Spans of runs, turns and steps: openTelemetry() of perdure/otel. */
+  telemetry: Telemetry
 }>

@@ -74,6 +74,15 @@ export const databaseInvalid = (given: string): PerdureError =>
     hint: "give 'postgres://user@host/name', 'file:<directory>', 'memory:' or a pg.Pool",
   })
 
+export const listenInvalid = (): PerdureError =>
+  new PerdureError(
+    'OPTION_INVALID',
+    'Option "listen" of createEngine is no address of PostgreSQL.',
+    {
+      hint: "give 'postgres://user@host/name' of the server itself, or false",
+    },
+  )
+
 export const schemaNameInvalid = (value: unknown): PerdureError =>
   new PerdureError('SCHEMA_NAME_INVALID', `${shown(value)} cannot be the name of a schema.`, {
     hint: 'use a small letter or _, then up to 47 of small letters, digits and _',

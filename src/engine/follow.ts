@@ -1,58 +1,100 @@
-// handle.events(): the entries of a run as they are stored, from a point on until it has ended. Asked for again and again,
-// soon at first: an entry that another process has stored is seen like one of this.
+// handle.events() and handle.stream(): what a run stores, from a point on until it has ended. Asked for again and again, soon at
+// first: what another process has stored is seen like what this one has.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunView } from '../kernel/store.js'
+import { decode } from '../model/codec.js'
 import { optionInvalid } from '../model/errors.js'
+import type { Uid } from '../model/ids.js'
 import { POLL_MS } from '../model/limits.js'
 import { isFinal } from '../model/run.js'
 import { beforeRead, type Core } from './core.js'
 import { journalEntry } from './info.js'
 import { optionsObject } from './paged.js'
-import type { JournalEntry } from './types.js'
+import type { JournalEntry, Published } from './types.js'
 
 const PAGE = 100
 const SOON_MS = 5
+/** People watch what is published as it comes. */
+const STREAM_POLL_MS = 200
+
+type Look = () => Promise<RunView>
+
+interface Source<E> {
+  /** The next ones behind that number, in order. */
+  readonly page: (uid: Uid, after: number) => Promise<readonly E[]>
+  readonly numberOf: (item: E) => number
+  /** Of a run that has ended: the number of the last one, or null if a page that is not full is the end. */
+  readonly lastOf: (run: RunView) => number | null
+  readonly pollMs: number
+}
 
 /** `look`: the run as it is now, which must be there when it begins. */
-export async function* follow(
+export async function* followEvents(core: Core, look: Look, options: unknown) {
+  const { read } = core.kernel
+  const source: Source<JournalEntry> = {
+    page: async (uid, after) =>
+      (await read.history(uid, { after, limit: PAGE, newestFirst: false })).map(journalEntry),
+    numberOf: ({ seq }) => seq,
+    lastOf: ({ seq }) => seq,
+    pollMs: POLL_MS,
+  }
+  const from = readFollow(options, 'events()', 'the number of an entry')
+  yield* follow(core, look, source, from)
+}
+
+export async function* followStream(core: Core, look: Look, options: unknown) {
+  const { streams } = core.kernel
+  const source: Source<Published> = {
+    page: async (uid, after) =>
+      (await streams.chunks(uid, after, PAGE)).map(({ no: offset, at, value, ...chunk }) => {
+        return { offset, ...chunk, value: decode(value), at: new Date(at) }
+      }),
+    numberOf: ({ offset }) => offset,
+    lastOf: () => null,
+    pollMs: STREAM_POLL_MS,
+  }
+  yield* follow(core, look, source, readFollow(options, 'stream()', 'an offset'))
+}
+
+async function* follow<E>(
   core: Core,
-  look: () => Promise<RunView>,
-  options: unknown,
-): AsyncGenerator<JournalEntry> {
-  const { after, signal } = readFollow(options)
+  look: Look,
+  { page, numberOf, lastOf, pollMs }: Source<E>,
+  { after, signal }: ReturnType<typeof readFollow>,
+): AsyncGenerator<E> {
   let last = after
   let waitMs = SOON_MS
   for (;;) {
     signal?.throwIfAborted()
     beforeRead(core)
-    // The row first: what it says is over has all its entries.
-    const { uid, status, seq } = await look()
-    const page = { after: last, limit: PAGE, newestFirst: false }
-    const entries = await core.kernel.read.history(uid, page)
-    for (const entry of entries) {
-      last = entry.seq
-      yield journalEntry(entry)
+    // The row first: what it says is over has all that belongs to it.
+    const run = await look()
+    const items = await page(run.uid, last)
+    for (const item of items) {
+      last = numberOf(item)
+      yield item
     }
-    if (isFinal(status) && last >= seq) return
-    if (entries.length === PAGE) continue
-    waitMs = entries.length > 0 ? SOON_MS : Math.min(waitMs * 2, POLL_MS)
+    if (items.length === PAGE) continue
+    if (isFinal(run.status) && last >= (lastOf(run) ?? last)) return
+    waitMs = items.length > 0 ? SOON_MS : Math.min(waitMs * 2, pollMs)
     await rest(waitMs, signal)
   }
 }
 
-async function rest(ms: number, signal: AbortSignal | null): Promise<void> {
+export async function rest(ms: number, signal: AbortSignal | null): Promise<void> {
   await sleep(ms, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
 }
 
-function readFollow(options: unknown) {
-  const where = 'events()'
+function readFollow(options: unknown, where: string, what: string) {
   const { after = 0, signal } = optionsObject(options, where, ['after', 'signal'])
   if (!Number.isInteger(after) || Number(after) < 0) {
-    throw optionInvalid('after', where, after, 'the number of an entry')
+    throw optionInvalid('after', where, after, what)
   }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw optionInvalid('signal', where, signal, 'an AbortSignal')
-  }
-  return { after: Number(after), signal: signal ?? null }
+  return { after: Number(after), signal: signalOf(signal, where) }
+}
+
+export function signalOf(signal: unknown, where: string): AbortSignal | null {
+  if (signal === undefined || signal instanceof AbortSignal) return signal ?? null
+  throw optionInvalid('signal', where, signal, 'an AbortSignal')
 }

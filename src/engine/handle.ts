@@ -9,7 +9,7 @@ import { TIMER_MAX_MS } from '../model/limits.js'
 import { type Duration, durationMs } from '../model/time.js'
 import { addressOf, beforeRead, beforeWrite, type Core, type Found, transactionOf } from './core.js'
 import { endedBadly, resultTimedOut } from './errors.js'
-import { follow } from './follow.js'
+import { followEvents, followStream } from './follow.js'
 import { endError } from './info.js'
 import { sendSignal, sendTrigger } from './messages.js'
 import { optionsObject } from './paged.js'
@@ -74,7 +74,8 @@ export function makeHandle(core: Core, of: HandleOf): RunHandle {
       await check()
       await retryRun(core, to, null)
     },
-    events: (options?: unknown) => follow(core, () => ownView(core, of), options),
+    events: (options?: unknown) => followEvents(core, () => ownView(core, of), options),
+    stream: (options?: unknown) => followStream(core, () => ownView(core, of), options),
     pause: async () => {
       beforeWrite(core, 'pause')
       await check()

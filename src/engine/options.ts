@@ -11,6 +11,7 @@ import {
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Log, PgClient } from '../authoring/types.js'
+import type { Telemetry } from '../kernel/ports.js'
 import type { WebhookTarget } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
@@ -26,13 +27,14 @@ import {
 import { type Duration, durationMs } from '../model/time.js'
 import { DELIVERY } from '../model/webhook.js'
 import type { HttpOptions } from './engine-options.js'
-import { databaseInvalid, definitionInvalid, schemaNameInvalid } from './errors.js'
+import { databaseInvalid, definitionInvalid, listenInvalid, schemaNameInvalid } from './errors.js'
 import { readHttp } from './http-options.js'
 import { readNodeTypes } from './node-types.js'
 import { readTargets } from './webhook-delivery.js'
 
 const OPTIONS = [
   'database',
+  'listen',
   'schema',
   'workflows',
   'nodeTypes',
@@ -47,8 +49,10 @@ const OPTIONS = [
   'maxValueBytes',
   'allowEmbeddedInProduction',
   'log',
+  'telemetry',
 ]
 const WHERE = 'createEngine'
+const POSTGRES_URL = /^postgres(ql)?:\/\/./
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 type Given = Readonly<Record<string, unknown>>
@@ -69,6 +73,8 @@ export type Database =
 
 export interface Settings {
   readonly database: Database
+  /** Of the server itself, for LISTEN; false: nothing is listened to; null: as `database`. */
+  readonly listen: string | false | null
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
   readonly nodeTypes: ReadonlyMap<string, CustomType>
@@ -91,6 +97,7 @@ export interface Settings {
   readonly allowEmbeddedInProduction: boolean
   /** null: the engine's own. */
   readonly log: Log | null
+  readonly telemetry: Telemetry | null
 }
 
 export function readEngineOptions(options: unknown, env: Environment): Settings {
@@ -103,6 +110,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
   const nodeTypes = readNodeTypes(given.nodeTypes, definitions)
   return {
     database: readDatabase(given.database, env),
+    listen: readListen(given.listen, env),
     schema: readSchema(given.schema),
     definitions,
     nodeTypes,
@@ -119,6 +127,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     production: env.NODE_ENV === 'production',
     allowEmbeddedInProduction: readFlag(given, 'allowEmbeddedInProduction'),
     log: readLog(given.log),
+    telemetry: readTelemetry(given.telemetry),
   }
 }
 
@@ -209,7 +218,7 @@ function readDatabase(given: unknown, env: Environment): Database {
     throw databaseInvalid('an object without query(), connect() and options')
   }
   if (typeof database !== 'string') throw databaseInvalid(shown(database))
-  if (/^postgres(ql)?:\/\/./.test(database)) return { kind: 'postgres', url: database }
+  if (POSTGRES_URL.test(database)) return { kind: 'postgres', url: database }
   if (database === 'memory:') return { kind: 'memory' }
   if (database.startsWith('file:') && database.length > 'file:'.length) {
     return { kind: 'file', directory: directoryOf(database) }
@@ -222,6 +231,14 @@ function readDatabase(given: unknown, env: Environment): Database {
 /** 'file:<dir>', and as people also write it, 'file:///absolute'. */
 function directoryOf(text: string): string {
   return text.startsWith('file://') ? text.slice('file://'.length) : text.slice('file:'.length)
+}
+
+function readListen(given: unknown, env: Environment): string | false | null {
+  const listen = given ?? (env.PERDURE_LISTEN_URL || null)
+  if (listen === null || listen === false) return listen
+  if (typeof listen === 'string' && POSTGRES_URL.test(listen)) return listen
+  // Not shown: it may hold a password.
+  throw listenInvalid()
 }
 
 function readSchema(schema: unknown): string {
@@ -313,4 +330,11 @@ function readLog(log: unknown): Log | null {
     return log as Log
   }
   throw optionInvalid('log', WHERE, log, `an object with ${LEVELS.join(', ')}`)
+}
+
+function readTelemetry(telemetry: unknown): Telemetry | null {
+  if (telemetry === undefined) return null
+  const fits = typeof telemetry === 'object' && telemetry !== null && 'turn' in telemetry
+  if (fits) return telemetry as Telemetry
+  throw optionInvalid('telemetry', WHERE, telemetry, 'openTelemetry() of perdure/otel')
 }

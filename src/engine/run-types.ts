@@ -149,7 +149,49 @@ export interface RunHandle<T extends Types = Types> {
   resume(): Promise<void>
   /** Its entries behind number `after` (0), stored ones and then each as it is stored, whoever executes it; until it has ended. */
   events(options?: Opt<{ after: number; signal: AbortSignal }>): AsyncIterable<JournalEntry>
+  /** What its steps publish, behind offset `after` (0): what is stored, then each value as it is stored; until it has ended. */
+  stream(
+    options?: Opt<{ after: number; signal: AbortSignal }>,
+  ): AsyncIterable<Published<T['stream']>>
 }
+
+/** What a step has published. */
+export type Published<X = unknown> = Readonly<{
+  /** 1, 2, … in the run. */
+  offset: number
+  step: string
+  attempt: number
+  /** With this value an execution of the step begins: what it has published before was of one that was abandoned. */
+  isFirst: boolean
+  value: X
+  at: Date
+}>
+
+/** What has been committed to a run. */
+export type Change = Readonly<
+  | {
+      /** changes({ after: cursor }) goes on behind it, in every process. */
+      cursor: string
+      /** Something may be missing before it: what is listed from now on is continued by what follows. Also the first of all. */
+      isReload: true
+    }
+  | {
+      cursor: string
+      isReload: false
+      runId: string
+      workflow: string
+      workspace: string
+      /** As they are when this is told. */
+      status: Status
+      reason: WaitReason | null
+      /** The entry of its journal; null: paused, resumed, or given back, of which there is none. */
+      kind: string | null
+      seq: number | null
+      /** The step, wait or timer of the entry. */
+      name: string | null
+      at: Date
+    }
+>
 
 export type JournalEntry = Readonly<{
   seq: number

@@ -21,6 +21,7 @@ import type { HasInsight } from './insight-types.js'
 import type { LimitInfo, LimitRuns } from './limit-types.js'
 import type { LoggedNode } from './logged-node.js'
 import type {
+  Change,
   Checkpoint,
   Explanation,
   Filter,
@@ -160,6 +161,11 @@ export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsi
   nodes(runId: string): Promise<LoggedNode[]>
   /** Why is it not moving? */
   explain(runId: string): Promise<Explanation>
+  /**
+   * Every committed change of the runs of the workspace, once, those of a run in order, whoever has committed it: for lists that stay
+   * current. Never ends by itself. The first is a reload: list runs then.
+   */
+  changes(options?: Opt<{ after: string; signal: AbortSignal }>): AsyncIterable<Change>
   /** After commit, at least once somewhere (dedupe by `id`). Gives back the way to stop. */
   on<K extends keyof EngineEvents>(
     event: K,

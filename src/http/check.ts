@@ -4,8 +4,10 @@ import type { z } from '@hono/zod-openapi'
 import { PerdureError, shown } from '../model/errors.js'
 import { RUN_ID, WORKSPACE_NAME } from '../model/ids.js'
 import { requestInvalid } from './errors.js'
+import type { HeaderReader } from './headers.js'
 
 export function checkQuery(url: URL, schema: z.ZodType | null): unknown {
+  if (url.search === '') return schema ? checked(schema, {}, 'query') : undefined
   const given: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   for (const name of new Set(url.searchParams.keys())) {
     const values = url.searchParams.getAll(name)
@@ -41,7 +43,7 @@ const shortened = (text: string, lengthMax = 80): string =>
   text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text
 
 /** The id of the run that is started, or of the message that is sent: the second one with it changes nothing. */
-export function keyOf(headers: Headers): string | undefined {
+export function keyOf(headers: HeaderReader): string | undefined {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
   if (RUN_ID.test(key)) return key
@@ -51,7 +53,7 @@ export function keyOf(headers: Headers): string | undefined {
 }
 
 /** null: none is named. */
-export function askedWorkspace(headers: Headers): string | null {
+export function askedWorkspace(headers: HeaderReader): string | null {
   const asked = headers.get('perdure-workspace')
   if (asked === null || WORKSPACE_NAME.test(asked)) return asked
   throw new PerdureError('NAME_INVALID', `${shown(asked)} cannot be the name of a workspace.`, {

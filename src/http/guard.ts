@@ -2,6 +2,7 @@
 // A page in the browser of a developer can reach 127.0.0.1, and a name can be made to point there: both stop here.
 
 import { hostUnknown, originForbidden, requestInvalid, requestTooLarge } from './errors.js'
+import type { HeaderReader } from './headers.js'
 
 const URL_LENGTH_MAX = 8 * 1024
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
@@ -12,30 +13,20 @@ export interface Allowed {
   readonly origins: readonly string[]
 }
 
-/** What Node knows of a request beyond the standard, where it is there. */
-export interface NodeSide {
-  readonly incoming?: {
-    readonly rawHeaders?: readonly string[]
-    readonly socket?: { readonly remoteAddress?: string | undefined }
-  }
-}
-
 /** The foreign origin that may hear the answer, or null. */
-export function guard(request: Request, allowed: Allowed, node: NodeSide): string | null {
+export function guard(request: Request, allowed: Allowed, headers: HeaderReader): string | null {
   if (request.url.length > URL_LENGTH_MAX) {
     throw requestTooLarge('its address', `${URL_LENGTH_MAX} characters`)
   }
-  const host = hostOf(request, node)
+  const host = hostOf(request, headers)
   checkHost(host, allowed.hosts)
-  return checkOrigin(request, host, allowed.origins)
+  return checkOrigin(request.method, headers, host, allowed.origins)
 }
 
-function hostOf(request: Request, { incoming }: NodeSide): string {
-  const raw = incoming?.rawHeaders ?? []
-  const named = raw.filter((_, i) => i % 2 === 0).filter((name) => name.toLowerCase() === 'host')
-  const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+function hostOf(request: Request, headers: HeaderReader): string {
+  const host = (headers.get('host') ?? new URL(request.url).host).toLowerCase()
   // Node keeps the first of two and says nothing; something between may have believed the second.
-  if (named.length > 1 || host.includes(',')) {
+  if (host.includes(',')) {
     throw requestInvalid([{ path: 'headers.host', message: 'is there twice' }])
   }
   if (host === '') throw requestInvalid([{ path: 'headers.host', message: 'is missing' }])
@@ -50,13 +41,18 @@ function checkHost(host: string, hosts: readonly string[]): void {
   }
 }
 
-function checkOrigin(request: Request, host: string, origins: readonly string[]): string | null {
-  const origin = request.headers.get('origin')
+function checkOrigin(
+  method: string,
+  headers: HeaderReader,
+  host: string,
+  origins: readonly string[],
+): string | null {
+  const origin = headers.get('origin')
   const isOwn = origin === `http://${host}` || origin === `https://${host}`
   const isNamed = origin !== null && origins.includes(origin)
   if (origin !== null && !isOwn && !isNamed) throw originForbidden()
-  const site = request.headers.get('sec-fetch-site')
-  const isSafe = SAFE.includes(request.method)
+  const site = headers.get('sec-fetch-site')
+  const isSafe = SAFE.includes(method)
   if (!isSafe && !isNamed && site !== null && site !== 'same-origin' && site !== 'none') {
     throw originForbidden()
   }

@@ -2,10 +2,10 @@
 // gives, how the answer is written. Whatever is thrown on the way is a problem document.
 
 import { OpenAPIHono, z } from '@hono/zod-openapi'
-import type { Engine } from '../index.js'
+import type { Client, Engine } from '../index.js'
 import { PerdureError } from '../model/errors.js'
 import { type Caller, callerOf, isAtLeast, OPEN, workspaceFor } from './access.js'
-import { finished, preflight, written } from './answers.js'
+import { finished, preflight, Reply, written } from './answers.js'
 import { readBody } from './body.js'
 import { askedWorkspace, checked, checkQuery, keyOf } from './check.js'
 import {
@@ -15,26 +15,34 @@ import {
   unauthenticated,
   workspaceForbidden,
 } from './errors.js'
-import { guard, type NodeSide } from './guard.js'
+import { guard } from './guard.js'
+import { type HeaderReader, headersOf, type NodeSide } from './headers.js'
 import { HOOKS, receive } from './hooks.js'
 import { documentRoutes } from './openapi.js'
 import { type HandlerOptions, readOptions, type Settings } from './options.js'
 import { PROBLEM_TYPE, problemOf } from './problems.js'
 import { Buckets } from './rate.js'
-import { fullPath, type Route } from './route.js'
+import { type Call, fullPath, type Route } from './route.js'
+import { Router } from './router.js'
 import { ROUTES } from './routes/index.js'
 import { StreamPool } from './streams.js'
 
 /** The second argument is what Node's adapter gives; others may leave it out. */
 export type Handler = (request: Request, node?: unknown) => Promise<Response>
 
-type Env = { Bindings: { readonly passing: Passing } }
-
 /** One request on its way. */
 interface Passing {
+  readonly request: Request
+  readonly headers: HeaderReader
+  readonly url: URL
   readonly caller: Caller | null
-  readonly requestId: string
 }
+
+type Handled = (
+  passing: Passing,
+  params: Readonly<Record<string, string>>,
+) => Promise<Given> | Given
+type Given = Reply | Response
 
 /** For every server that speaks fetch: Hono, Next, Bun; `nodeListener` makes it one for Express, Fastify and Nest. */
 export function createHandler<W>(engine: Engine<W>, options: HandlerOptions = {}): Handler {
@@ -53,7 +61,8 @@ class Api {
   private readonly engine: Engine
   private readonly settings: Settings
   private readonly streams: StreamPool
-  private readonly app = new OpenAPIHono<Env>()
+  private readonly router = new Router<Handled>()
+  private readonly clients = new Map<string, Client>()
   private readonly rate: Buckets | null
   private readonly failures: Buckets | null
 
@@ -70,40 +79,41 @@ class Api {
     const requestId = crypto.randomUUID()
     let origin: string | null = null
     try {
-      origin = guard(request, this.settings, node)
-      const response = await this.passed(request, node, requestId, origin)
-      return finished(response, requestId, origin)
+      const headers = headersOf(request, node)
+      origin = guard(request, this.settings, headers)
+      return finished(await this.passed(request, headers, node, origin), requestId, origin)
     } catch (error) {
       return finished(this.refusal(error, requestId, request), requestId, origin)
     }
   }
 
   private async passed(
-    given: Request,
+    request: Request,
+    headers: HeaderReader,
     node: NodeSide,
-    requestId: string,
     origin: string | null,
-  ): Promise<Response> {
-    if (given.method === 'OPTIONS' && origin !== null) return preflight()
-    const request = this.unmounted(given)
-    const { pathname } = new URL(request.url)
+  ): Promise<Given> {
+    const { method } = request
+    if (method === 'OPTIONS' && origin !== null) return preflight()
+    const url = new URL(request.url)
+    const pathname = this.unmounted(method, url.pathname)
     if (pathname.startsWith(HOOKS)) {
       this.rate?.take(`${HOOKS}${node.incoming?.socket?.remoteAddress ?? ''}`)
       return await receive(this.engine, request, pathname.slice(HOOKS.length))
     }
+    const { studio } = this.settings
+    if (studio?.has(method, pathname)) return await studio.answer(request)
     const isForAnyone = FOR_ANYONE.has(pathname)
-    const caller = isForAnyone ? null : await this.callerOf(request, node)
+    const caller = isForAnyone ? null : await this.callerOf(request, headers, node)
     if (caller) this.rate?.take(caller.name)
-    // Hono answers HEAD as GET, and what it does not know with a page of its own.
-    if (given.method === 'HEAD') throw this.unmatched('HEAD', pathname)
-    const response = await this.app.fetch(request, { passing: { caller, requestId } })
-    return response
+    const found = this.router.find(method, pathname)
+    if (found === null) throw this.unmatched(method, pathname)
+    return await found.value({ request, headers, url, caller }, found.params)
   }
 
-  private async callerOf(request: Request, node: NodeSide): Promise<Caller> {
+  private async callerOf(request: Request, headers: HeaderReader, node: NodeSide): Promise<Caller> {
     const { known, authenticate, isOpen } = this.settings
-    const caller =
-      (await authenticate(request)) ?? callerOf(known, request.headers.get('authorization'))
+    const caller = (await authenticate(request)) ?? callerOf(known, headers.get('authorization'))
     if (caller) return caller
     if (isOpen && known.length === 0) return OPEN
     this.failures?.take(node.incoming?.socket?.remoteAddress ?? 'unknown')
@@ -118,33 +128,24 @@ class Api {
     return caller !== null || (isOpen && known.length === 0)
   }
 
-  private unmounted(request: Request): Request {
+  private unmounted(method: string, pathname: string): string {
     const { basePath } = this.settings
-    if (basePath === '') return request
-    const url = new URL(request.url)
-    if (!url.pathname.startsWith(`${basePath}/`)) throw routeUnknown(request.method)
-    url.pathname = url.pathname.slice(basePath.length)
-    return new Request(url, request)
+    if (basePath === '') return pathname
+    if (!pathname.startsWith(`${basePath}/`)) throw routeUnknown(method)
+    return pathname.slice(basePath.length)
   }
 
   private addRoutes(): void {
-    const { app } = this
     for (const one of ROUTES) {
-      app.on(one.method, honoPath(one), (c) =>
-        this.handled(one, c.req.raw, c.req.param(), c.env.passing),
+      this.router.add(one.method, fullPath(one), (passing, params) =>
+        this.handled(one, passing, params),
       )
     }
-    const document = documentRoutes(app)
-    app.get('/openapi.json', (c) => {
-      allowed(c.env.passing.caller, 'viewer')
-      return new Response(JSON.stringify(document), {
-        headers: { 'content-type': 'application/json' },
-      })
+    const document = JSON.stringify(documentRoutes(new OpenAPIHono()))
+    this.router.add(OPENAPI.method, fullPath(OPENAPI), ({ caller }) => {
+      allowed(caller, 'viewer')
+      return new Reply(document, 200, { 'content-type': 'application/json' })
     })
-    app.notFound((c) => {
-      throw this.unmatched(c.req.method, c.req.path)
-    })
-    app.onError((error, c) => this.refusal(error, c.env.passing.requestId, c.req.raw))
   }
 
   private unmatched(method: string, path: string): PerdureError {
@@ -155,20 +156,18 @@ class Api {
 
   private async handled(
     one: Route,
-    request: Request,
+    { request, headers, url, caller }: Passing,
     params: Readonly<Record<string, string>>,
-    { caller }: Passing,
-  ): Promise<Response> {
-    const { headers } = request
+  ): Promise<Given> {
     if (one.role !== 'anyone') allowed(caller, one.role)
     const asked = askedWorkspace(headers)
     const workspace = caller ? workspaceFor(caller, asked) : 'default'
     if (workspace === null) throw workspaceForbidden()
-    const query = checkQuery(new URL(request.url), one.query)
+    const query = checkQuery(url, one.query)
     const key = keyOf(headers)
-    const body = await this.bodyFor(one, request)
-    const call = {
-      client: this.engine.workspace(workspace),
+    const body = await this.bodyFor(one, request, headers)
+    const call: Call = {
+      client: this.clientOf(workspace),
       engine: this.engine,
       caller: caller ?? NOBODY,
       workspace,
@@ -177,16 +176,27 @@ class Api {
       body,
       key,
       request,
-      hasStudio: false,
-      stream: this.streams.opener(request, () => this.isStillKnown(request)),
+      hasStudio: this.settings.studio !== null,
+      stream: (events) =>
+        this.streams.opener(request, () => this.isStillKnown(request))(events as never),
     }
     return written(one, await one.handle(call as never), headers)
   }
 
+  /** They hold nothing of their own, and are asked for with every request. */
+  private clientOf(workspace: string): Client {
+    const known = this.clients.get(workspace)
+    if (known) return known
+    if (this.clients.size >= CLIENTS_MAX) this.clients.clear()
+    const client = this.engine.workspace(workspace)
+    this.clients.set(workspace, client)
+    return client
+  }
+
   /** A route without a body takes none. */
-  private async bodyFor(one: Route, request: Request): Promise<unknown> {
+  private async bodyFor(one: Route, request: Request, headers: HeaderReader): Promise<unknown> {
     if (one.method === 'GET') return undefined
-    const body = await readBody(request)
+    const body = await readBody(request, headers)
     if (one.body === null) {
       if (body !== undefined) checked(NOTHING, body, 'body')
       return undefined
@@ -194,7 +204,7 @@ class Api {
     return checked(one.body, body === undefined && one.isBodyOptional ? {} : body, 'body')
   }
 
-  private refusal(error: unknown, requestId: string, request: Request): Response {
+  private refusal(error: unknown, requestId: string, request: Request): Given {
     // Who asked has gone: nobody reads this, and nothing is wrong.
     if (request.signal?.aborted) return new Response(null, { status: GONE })
     const problem = problemOf(error, requestId, this.settings.log)
@@ -208,20 +218,20 @@ class Api {
     }
     if (problem.status === 405) headers.allow = (methods ?? []).join(', ')
     if (problem.status === 429) headers['retry-after'] = String(Math.ceil((waitMs ?? 0) / 1000))
-    return new Response(JSON.stringify(problem), { status: problem.status, headers })
+    return new Reply(JSON.stringify(problem), problem.status, headers)
   }
 }
 
 /** As proxies write it down. */
 const GONE = 499
+/** Workspaces whose clients are kept. */
+const CLIENTS_MAX = 1_000
 const NOTHING = z.strictObject({})
 const NOBODY: Caller = { name: 'nobody', role: 'viewer', workspaces: [] }
 const OPENAPI = { method: 'GET', path: '/openapi.json', isAtRoot: true } as const
 const FOR_ANYONE: ReadonlySet<string> = new Set(
   ROUTES.filter(({ role }) => role === 'anyone').map(fullPath),
 )
-
-const honoPath = (one: Route): string => fullPath(one).replace(/\{(\w+)\}/g, ':$1')
 
 const pattern = (one: Pick<Route, 'path' | 'isAtRoot'>): RegExp =>
   new RegExp(

@@ -4,6 +4,7 @@ import type { Log } from '../index.js'
 import { checkOptions, optionInvalid } from '../model/errors.js'
 import { WORKSPACE_NAME } from '../model/ids.js'
 import { type Caller, digestOf, type Known, ROLES, type TokenOption } from './access.js'
+import { isStudio, STUDIO_FOLDER, Studio } from './studio.js'
 
 export interface HandlerOptions {
   /** Who may do what. Without tokens, `authenticate` and `open` nobody may do anything. */
@@ -20,6 +21,8 @@ export interface HandlerOptions {
   readonly basePath?: string | undefined
   /** Requests of one caller: so many at once, and so many in a second. Default 200 and 100; false: no limit. */
   readonly rateLimit?: { readonly burst: number; readonly perSecond: number } | false | undefined
+  /** Serves the Studio at /: true is the one that comes with the package, a text the folder of another build. */
+  readonly studio?: boolean | string | undefined
   readonly log?: Log | undefined
 }
 
@@ -31,6 +34,7 @@ export interface Settings {
   readonly origins: readonly string[]
   readonly basePath: string
   readonly rate: { readonly burst: number; readonly perSecond: number } | null
+  readonly studio: Studio | null
   readonly log: Log
 }
 
@@ -42,6 +46,7 @@ const OPTIONS = [
   'origins',
   'basePath',
   'rateLimit',
+  'studio',
   'log',
 ]
 const RATE = { burst: 200, perSecond: 100 }
@@ -81,6 +86,7 @@ export function readOptions(options: unknown, where: string, more: readonly stri
     origins: readTexts(given.origins, 'origins', where),
     basePath,
     rate: readRate(given.rateLimit, where),
+    studio: readStudio(given.studio, where),
     log: given.log ?? consoleLog,
   }
 }
@@ -138,6 +144,18 @@ function readRate(rate: unknown, where: string): Settings['rate'] {
   const isPositive = (n: unknown): n is number => typeof n === 'number' && n > 0 && n < 1e9
   if (isPositive(burst) && isPositive(perSecond)) return { burst, perSecond }
   throw optionInvalid('rateLimit', where, rate, 'false, or { burst, perSecond }, both above 0')
+}
+
+function readStudio(studio: unknown, where: string): Studio | null {
+  if (studio === undefined || studio === false) return null
+  const folder = studio === true ? STUDIO_FOLDER : studio
+  if (typeof folder === 'string' && isStudio(folder)) return new Studio(folder)
+  throw optionInvalid(
+    'studio',
+    where,
+    studio,
+    'true, or the folder of a Studio with its index.html',
+  )
 }
 
 const consoleLog: Log = {

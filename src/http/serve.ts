@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, getRequestListener } from '@hono/node-server'
 import type { Engine } from '../index.js'
 import { optionInvalid, PerdureError } from '../model/errors.js'
+import { endable } from './ending.js'
 import { isLoopback } from './guard.js'
 import { type Handler, makeHandler } from './handler.js'
-import { type HandlerOptions, readOptions } from './options.js'
+import { type HandlerOptions, readOptions, type Settings } from './options.js'
+import { portTaken } from './port.js'
 import { StreamPool } from './streams.js'
 
 export interface ServeOptions extends HandlerOptions {
@@ -21,6 +23,8 @@ export interface Serving {
   /** http://127.0.0.1:4114 */
   readonly url: string
   readonly port: number
+  /** Requests go to this engine from now on. Streams end; their clients come back and hear what they have missed. */
+  use<W>(engine: Engine<W>): void
   /** Ends streams, lets requests finish, and stops listening. The engine stays open. */
   close(): Promise<void>
 }
@@ -29,9 +33,12 @@ const PORT = 4114
 const HOST = '127.0.0.1'
 /** For the header, and for all of a request. */
 const REQUEST_MS = 30_000
-const CLOSE_GRACE_MS = 5_000
 
-export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+/** Refused before anything is opened. */
+export function readServeOptions(options: ServeOptions): Settings & {
+  readonly port: number
+  readonly host: string
+} {
   const settings = readOptions(options, 'serve', ['port', 'host'])
   const { port = PORT, host = HOST, authenticate } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -40,19 +47,31 @@ export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): P
   const isAccessKnown = settings.known.length > 0 || authenticate !== undefined
   if (!isLoopback(host) && !isAccessKnown && !settings.isOpen) throw notOpen(host)
   const isOpen = settings.isOpen || (isLoopback(host) && !isAccessKnown)
+  return { ...settings, isOpen, port, host }
+}
+
+export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+  const { port, host, ...settings } = readServeOptions(options)
   const streams = new StreamPool()
-  const handler = makeHandler(engine as unknown as Engine, { ...settings, isOpen }, streams)
-  const server = createAdaptorServer({ fetch: handler as never }) as Server
+  const handlerFor = (one: unknown) => makeHandler(one as Engine, settings, streams)
+  let handler = handlerFor(engine)
+  const fetch: Handler = (request, node) => handler(request, node)
+  const server = createAdaptorServer({ fetch: fetch as never }) as Server
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
+  const end = endable(server)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     port: taken,
+    use: (next) => {
+      handler = handlerFor(next)
+      streams.close()
+    },
     close: () => {
       streams.close()
-      return closed(server)
+      return end()
     },
   }
 }
@@ -73,19 +92,8 @@ function listening(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') return reject(error)
-      reject(optionInvalid('port', 'serve', port, 'one that no other process listens at'))
+      reject(portTaken(port, host))
     })
     server.listen(port, host, resolve)
-  })
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }

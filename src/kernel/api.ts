@@ -18,6 +18,7 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
   WebhookStore,
 } from './store.js'
 
@@ -106,6 +107,7 @@ export interface Kernel {
    */
   learn(programs: readonly Program[]): Promise<void>
   readonly webhooks: WebhookStore
+  readonly streams: StreamStore
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */

@@ -26,6 +26,7 @@ import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
 import type { Outgoing } from './outgoing.js'
 import type { Clock, Ports } from './ports.js'
+import { Published, type Publisher } from './publisher.js'
 import { type StepTransaction, StoreUnavailable } from './store.js'
 
 export type AttemptEnd =
@@ -48,6 +49,7 @@ export interface AttemptTimes {
 /** Who is told of the end, once. */
 export interface AttemptOwner {
   readonly out: Outgoing
+  readonly epoch: number
   /** It gives the run away: nothing new begins. */
   readonly handingOver: string | null
   /** The attempt waits for something to be stored. */
@@ -64,6 +66,9 @@ export interface AttemptDeps {
   readonly open: (limitMs: number) => Promise<StepTransaction>
   readonly outside: () => Outside
   readonly documents: (uid: Uid) => Promise<readonly DocumentRow[]>
+  readonly publisher: Publisher
+  /** One connection for everything. */
+  readonly isSingle: boolean
   /** null: the code is called as it is. */
   readonly execute: ExecuteStep | null
 }
@@ -95,6 +100,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   private abortReason: Error | null = null
   private offTimer: (() => void) | null = null
   private opened: StepTransaction | null = null
+  private published: Published | null = null
+  private hasPublished = false
   /** From the moment it asks for one. */
   hasTransaction = false
   private pastIsStored: (() => void) | null = null
@@ -220,6 +227,17 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     this.pastIsStored = null
   }
 
+  publish(value: Stored): void {
+    if (!this.over && !this.hasPublished) this.stream.add(value)
+  }
+
+  private get stream(): Published {
+    const { run, number: attempt, step, owner } = this
+    const of = { uid: run.uid, epoch: owner.epoch, step, attempt }
+    this.published ??= new Published(of, this.deps.publisher, this.past())
+    return this.published
+  }
+
   documents(): Promise<readonly DocumentRow[]> {
     return this.untilAnswered(() => this.deps.documents(this.run.uid))
   }
@@ -237,6 +255,7 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
     await this.past()
+    if (this.deps.isSingle) await this.stream.hold()
     this.hasTransaction = true
     // A database that is away, or has no connection free, takes no time of the code's.
     this.offTimer?.()
@@ -307,19 +326,30 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
     if (this.over) return
     this.abort(error)
     this.finish()
-    void this.rollback().then(() =>
+    void Promise.all([this.rollback(), this.published?.end(undefined)]).then(() =>
       this.finished({ kind: 'failed', failure: new Failure(encodeError(error, 'a step')) }),
     )
   }
 
+  /** U1 of the publisher. Storing takes no time of the code's. */
+  private afterPublished(then: () => void): boolean {
+    const { published, opened } = this
+    if (published === null || this.hasPublished) return false
+    this.hasPublished = true
+    this.offTimer?.()
+    const inside = opened?.inside?.bind(opened)
+    published.end(inside).then(then, then)
+    return true
+  }
+
   private completed(effect: Effect): void {
-    if (this.over) return
+    if (this.over || this.afterPublished(() => this.completed(effect))) return
     this.finish()
     this.finished({ kind: 'completed', effect, transaction: this.opened })
   }
 
   private failed(error: unknown): void {
-    if (this.over) return
+    if (this.over || this.afterPublished(() => this.failed(error))) return
     this.finish()
     void this.rollback().then(() => {
       if (this.conflict || this.isOfDoubt) return this.finished({ kind: 'again' })

@@ -31,7 +31,7 @@ import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
-import { definitionsFor, schedulingFor, webhooksFor } from './scheduling.js'
+import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
 import type {
   Answer,
   Called,
@@ -44,6 +44,7 @@ import type {
   Settled,
   StartDelta,
   Store,
+  StreamStore,
   WebhookStore,
 } from './store.js'
 import { WorkerHost } from './worker.js'
@@ -65,6 +66,7 @@ export class KernelHost implements Kernel {
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
   readonly webhooks: WebhookStore
+  readonly streams: StreamStore
   private readonly store: Store
   private readonly patience: Patience
   private closed: Promise<void> | null = null
@@ -80,6 +82,7 @@ export class KernelHost implements Kernel {
     this.schedules = schedulingFor(options.store)
     this.definitions = definitionsFor(options.store)
     this.webhooks = webhooksFor(options.store)
+    this.streams = streamsFor(options.store)
     this.operations = new Operations(this.host, options.store, this.signal.bind(this))
   }
 
@@ -90,7 +93,7 @@ export class KernelHost implements Kernel {
     const version = request.version ?? this.host.programs.versionOf(request.definition)
     const { workspace, definition, input, tags, priority, delayMs, timeoutMs } = request
     // biome-ignore format: one literal, because one is made for every run
-    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null, limits: this.host.programs.countedAt({ definition, version, workspace, input }) }
+    const run: NewRun = { uid, id, workspace, definition, version, input, tags, priority, delayMs, timeoutMs, order: null, parent: request.parent ?? null, trace: this.telemetry?.started({ id, workspace, definition, version }) ?? null, limits: this.host.programs.countedAt({ definition, version, workspace, input }) }
     if (this.host.defects.has('ack-before-commit')) {
       void this.send({ kind: 'start', run, claim: false }, id).catch(() => {})
       return { uid, id }
@@ -104,13 +107,20 @@ export class KernelHost implements Kernel {
 
   signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
     const messageId = id ?? (this.host.newUid() as string as MessageId)
-    return this.message(to, { id: messageId, kind: 'signal', name, meta: null, payload })
+    return this.message(to, {
+      id: messageId,
+      kind: 'signal',
+      name,
+      meta: this.sent(to, name),
+      payload,
+    })
   }
 
   async trigger(to: Address, call: TriggerCall): Promise<Called> {
     const { name, payload, withinMs: within } = call
     const id = call.id ?? (this.host.newUid() as string as MessageId)
-    const message: NewMessage = { id, kind: 'trigger', name, meta: { within }, payload }
+    const meta = { within, ...this.sent(to, name) }
+    const message: NewMessage = { id, kind: 'trigger', name, meta, payload }
     const answer = await this.deliver(to, message)
     if (answer.kind === 'refused') throw refusal(answer, to)
     if (answer.kind !== 'done') throw outcomeUnknown(to.id)
@@ -198,6 +208,16 @@ export class KernelHost implements Kernel {
     await ports.hints.close()
     await this.store.close()
     ports.fault('close.after')
+  }
+
+  private get telemetry() {
+    return this.host.options.ports.telemetry
+  }
+
+  /** What a message says of whoever sends it. */
+  private sent(to: Address, name: string): EntryMeta | null {
+    const trace = this.telemetry?.sent(to, name) ?? null
+    return trace === null ? null : { trace }
   }
 
   private checkOpen(): void {

@@ -67,7 +67,7 @@ export class Executor {
     const parentId = parent?.id ?? null
     const [createdAt, startedAt] = [now, now]
     // biome-ignore format: one literal, because one is made for every run
-    const facts: RunFacts = { uid, id, workspace, definition, version, tags, parentUid, parentId, createdAt, startedAt, deadlineAt, input, order }
+    const facts: RunFacts = { uid, id, workspace, definition, version, tags, parentUid, parentId, createdAt, startedAt, deadlineAt, input, order, trace: run.trace ?? null }
     const stored = { journal: null, seq: 1, epoch: 1, attempt: 1, suspect: false }
     const frame = new Frame(this.deps, facts, this.programs.get(definition, version), stored)
     this.frames.add(frame)
@@ -175,6 +175,7 @@ export class Executor {
       ...claimed,
       input: created.payload ?? '',
       order: created.meta?.order ?? null,
+      trace: created.meta?.trace ?? null,
       seed: created.meta?.seed ?? claimed.uid,
     }
     const suspect = claimed.crashes >= CRASHES_SUSPECT

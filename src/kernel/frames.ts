@@ -13,6 +13,7 @@ import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
 import type { Claimed } from './store.js'
+import type { Tracing } from './tracing.js'
 
 export class Frames {
   readonly active = new Map<Uid, Frame>()
@@ -28,16 +29,22 @@ export class Frames {
   private readonly keptMax: number
   private readonly counters: Counters
   private readonly defects: Defects
+  private readonly tracing: Tracing | null
 
   constructor(
     concurrency: number,
     keptMax: number,
-    more: { readonly counters: Counters; readonly defects: Defects },
+    more: {
+      readonly counters: Counters
+      readonly defects: Defects
+      readonly tracing: Tracing | null
+    },
   ) {
     this.concurrency = concurrency
     this.keptMax = keptMax
     this.counters = more.counters
     this.defects = more.defects
+    this.tracing = more.tracing
   }
 
   get free(): number {
@@ -73,6 +80,7 @@ export class Frames {
   add(frame: Frame): void {
     this.active.set(frame.run.uid, frame)
     this.names.add(nameOf(frame.run))
+    this.tracing?.begun(frame.run, frame.epoch)
   }
 
   /** The run is being executed here. */
@@ -88,6 +96,7 @@ export class Frames {
   remove(frame: Frame): void {
     if (this.active.get(frame.run.uid) !== frame) return
     this.active.delete(frame.run.uid)
+    this.tracing?.over(frame.run.uid)
     this.names.delete(nameOf(frame.run))
   }
 
@@ -123,6 +132,7 @@ export class Frames {
 
   /** All of them, for good: this incarnation is over. */
   loseAll(): void {
+    for (const uid of this.active.keys()) this.tracing?.over(uid)
     for (const frames of [this.active, this.soon, this.kept]) {
       for (const frame of frames.values()) frame.lose()
       frames.clear()

@@ -3,7 +3,7 @@
 
 import type { Uid, WorkerId } from '../model/ids.js'
 import type { ChildOrder } from '../model/program.js'
-import type { Entry, Instant, NewEntry, RunFacts, Stop } from '../model/run.js'
+import type { Entry, Instant, Message, NewEntry, RunFacts, Stop } from '../model/run.js'
 import type { Ask, StepAsk } from './asks.js'
 import type { AttemptDeps, AttemptEnd, AttemptTimes, RunningAttempt } from './attempt.js'
 import type { Conversation } from './conversation.js'
@@ -80,6 +80,8 @@ export interface HolderDeps {
   mayStart(): boolean
   newUid(): Uid
   childRun(run: RunFacts, uid: Uid, order: ChildOrder): NewRun
+  /** A message has reached the body. */
+  took(uid: Uid, message: Message): void
   /** Runs of it need a slot, as far as this process knows: it need not have the code. */
   hasLimits(definition: string): boolean
   resolve(fence: Fence, lastSeq: number): Promise<'applied' | 'absent' | 'stale'>

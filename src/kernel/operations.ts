@@ -6,7 +6,7 @@
 import { idTaken, outcomeUnknown, runFinished, runNotFound, valueRefused } from '../model/errors.js'
 import type { MessageId, RunId, Uid } from '../model/ids.js'
 import { TRANSACTION_MAX_MS } from '../model/limits.js'
-import { type Entry, isFinal, type NewMessage, type Stored } from '../model/run.js'
+import { type Entry, type EntryMeta, isFinal, type NewMessage, type Stored } from '../model/run.js'
 import type { Address, FirstMessage, Kernel, OperatingKernel, StartRequest } from './api.js'
 import { type ForkOrder, planFork } from './fork.js'
 import { runInside } from './inside.js'
@@ -45,7 +45,7 @@ export class Operations implements OperatingKernel {
     const run = await this.newRun(request)
     const { uid, id } = run
     const first = message && this.newMessage(message)
-    const answer = await this.startAlone({ run, meta: { bornWith: 1 }, message: first }, client)
+    const answer = await this.startAlone({ run, meta: bornAlone(run), message: first }, client)
     if (answer.kind === 'done') {
       if (!client) this.host.madeDue()
       return { uid, id }
@@ -57,7 +57,7 @@ export class Operations implements OperatingKernel {
 
   async debounce(request: StartRequest, key: string) {
     const run = await this.newRun(request)
-    const start = { run, meta: { bornWith: 1 }, message: null }
+    const start = { run, meta: bornAlone(run), message: null }
     const answer = await this.refusals(run.id, this.store.debounce(start, key))
     if (answer.kind === 'exists') {
       if (!answer.same) throw idTaken(run.id, answer.definition, request.definition)
@@ -150,7 +150,9 @@ export class Operations implements OperatingKernel {
     const { programs } = this.host
     const version = request.version ?? programs.versionOf(request.definition)
     const limits = programs.countedAt({ ...request, version })
-    return { ...request, uid, id, version, order: null, parent: null, limits }
+    const { telemetry } = this.host.options.ports
+    const trace = telemetry?.started({ ...request, id, version }) ?? null
+    return { ...request, uid, id, version, order: null, parent: null, trace, limits }
   }
 
   /** Append only: what is read in parts is a beginning of it. */
@@ -195,4 +197,8 @@ export class Operations implements OperatingKernel {
   private within(client: Client): Within {
     return { client, isOurs: this.open.has(client) }
   }
+}
+
+function bornAlone({ trace }: NewRun): EntryMeta {
+  return trace ? { bornWith: 1, trace } : { bornWith: 1 }
 }

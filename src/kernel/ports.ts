@@ -2,6 +2,7 @@
 // In simulation each of these is an event of the scheduler.
 
 import type { Uid } from '../model/ids.js'
+import type { FinalStatus, Instant, RunFacts, Stored } from '../model/run.js'
 
 export interface Ports {
   readonly clock: Clock
@@ -11,6 +12,8 @@ export interface Ports {
   readonly log: Log
   /** A named place where a test may kill or stop the process. Live: does nothing. */
   fault(point: string): void
+  /** Left out, or null: nobody wants spans. */
+  readonly telemetry?: Telemetry | null
 }
 
 export interface Clock {
@@ -50,3 +53,32 @@ export type Log = Record<
   'debug' | 'info' | 'warn' | 'error',
   (message: string, data?: object) => void
 >
+
+/** Spans, for who wants them. A trace is a text that is stored with what it belongs to; null: there is none. */
+export interface Telemetry {
+  /** A run is being started by whoever calls. */
+  started(run: StartedRun): string | null
+  /** A message is being sent. */
+  sent(to: { readonly workspace: string; readonly id: string }, name: string): string | null
+  turn(run: RunFacts, epoch: number): TurnSpan
+  /** `payload`: its output or its error. */
+  ended(run: RunFacts, status: FinalStatus, payload: Stored | null, at: Instant): void
+}
+
+export type StartedRun = Pick<RunFacts, 'id' | 'workspace' | 'definition' | 'version'>
+
+export interface TurnSpan {
+  /** A child is being started by the turn. */
+  started(run: StartedRun): string | null
+  /** It has taken a message with this trace. */
+  linked(trace: string): void
+  step(step: string, attempt: number): StepSpan
+  end(how: string): void
+}
+
+export interface StepSpan {
+  /** What user code does inside belongs to the span. */
+  inside<T>(work: () => T): T
+  /** Once; later calls change nothing. null: it went well. A stored error, or one as it was thrown. */
+  end(error: unknown): void
+}

@@ -37,6 +37,8 @@ export interface NewRun {
     /** The key of the step that started it under an id of its own. */
     readonly startedBy?: string
   } | null
+  /** Of whoever starts it. */
+  readonly trace?: string | null
   /** Set if its definition has limits: it asks for a slot before it is due. */
   readonly limits?: Counted | null
 }

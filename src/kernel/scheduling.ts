@@ -1,7 +1,7 @@
-// Schedules, stored definitions and webhooks, for callers: a database that does not answer is an error with a name.
+// Schedules, stored definitions, webhooks and streams, for callers: a database that does not answer is an error with a name.
 
 import { named } from './reading.js'
-import type { DefinitionStore, ScheduleStore, WebhookStore } from './store.js'
+import type { DefinitionStore, ScheduleStore, StreamStore, WebhookStore } from './store.js'
 
 export function schedulingFor(store: ScheduleStore): ScheduleStore {
   return {
@@ -38,5 +38,14 @@ export function webhooksFor(store: WebhookStore): WebhookStore {
     startByWebhook: (...args) => named(store.startByWebhook(...args)),
     putWebhookTargets: (...args) => named(store.putWebhookTargets(...args)),
     webhookTargets: (...args) => named(store.webhookTargets(...args)),
+  }
+}
+
+export function streamsFor(store: StreamStore): StreamStore {
+  return {
+    publish: (...args) => named(store.publish(...args)),
+    chunks: (...args) => named(store.chunks(...args)),
+    follow: (...args) => named(store.follow(...args)),
+    changes: (...args) => named(store.changes(...args)),
   }
 }

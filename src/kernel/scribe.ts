@@ -63,10 +63,13 @@ export class Scribe {
   }
 
   outcome(outcome: Outcome): NewEntry {
-    const { out, mail, deps } = this.frame
+    const { out, mail, deps, run } = this.frame
     const { ask, message, notBefore } = outcome
     this.asksBefore(ask)
-    if (message) mail.take(message)
+    if (message) {
+      mail.take(message)
+      deps.took(run.uid, message)
+    }
     if (message && !deps.defects.has('taken-not-marked')) out.takes(message.no)
     const early = deps.defects.has('due-one-early') ? 1 : 0
     if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore - early)

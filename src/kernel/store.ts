@@ -26,8 +26,10 @@ import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
 import type { DefinitionStore } from './store-definitions.js'
 import type { EventStore, EventWait, NewEvent } from './store-events.js'
 import type { LimitStore } from './store-limits.js'
+import type { MovingStore } from './store-moving.js'
 import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
+import type { StreamStore } from './store-streams.js'
 import type { WebhookStore } from './store-webhooks.js'
 
 export interface Store
@@ -36,7 +38,8 @@ export interface Store
     ScheduleStore,
     LimitStore,
     DefinitionStore,
-    WebhookStore {
+    WebhookStore,
+    StreamStore {
   /**
    * Starts, messages and turn results in one transaction; answers in the order of the deltas.
    * Contract: each delta is applied whole or not at all; one delta's answer never depends on another's except
@@ -139,6 +142,9 @@ export interface Store
   readonly read: RunReader
   close(): Promise<void>
 }
+
+/** With what tools need, and no kernel. */
+export interface ToolStore extends Store, MovingStore {}
 
 /** A trigger in a mailbox. */
 export interface Call {
@@ -352,8 +358,10 @@ export type * from './store-definitions.js'
 export type * from './store-events.js'
 export type * from './store-insight.js'
 export type * from './store-limits.js'
+export type * from './store-moving.js'
 export type * from './store-operating.js'
 export type * from './store-schedules.js'
+export type * from './store-streams.js'
 export type * from './store-webhooks.js'
 export type { MessageId }
 

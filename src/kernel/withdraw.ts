@@ -8,6 +8,8 @@ import type { Ask, Doing } from './asks.js'
 import type { Withdrawn } from './conversation.js'
 import type { HeldRun } from './held-run.js'
 import type { Outcome } from './look.js'
+import type { Questions } from './questions.js'
+import type { Scope } from './scope.js'
 import { rollBack } from './transaction.js'
 
 interface Leaving extends HeldRun {
@@ -20,9 +22,7 @@ export function withdraw(frame: Leaving, over: readonly Withdrawn[], live: boole
     const name = shownName(scope.name, scope.occurrence)
     const running: string[] = []
     for (const ask of [...frame.questions.all()]) {
-      if (!scope.contains(ask.scope)) continue
-      // What was emitted goes out, also as the last word of a scope.
-      if (ask.kind === 'record' && ask.effect.events) continue
+      if (!endsWith(scope, ask)) continue
       const left = leaving(ask)
       // In a history its end is recorded, or made when that is over.
       if (left && live) leave(frame, left)
@@ -43,6 +43,18 @@ export function withdraw(frame: Leaving, over: readonly Withdrawn[], live: boole
       { hint: 'await every step, or put them into wf.race' },
     )
   }
+}
+
+/** In a history that is only read: what ends with these scopes is open no more. */
+export function forget(questions: Questions, over: readonly Withdrawn[]): void {
+  for (const { scope } of over)
+    for (const ask of [...questions.all()])
+      if (endsWith(scope, ask) && !leaving(ask)) questions.remove(ask)
+}
+
+/** What was emitted goes out, also as the last word of a scope. */
+function endsWith(scope: Scope, ask: Ask): boolean {
+  return scope.contains(ask.scope) && !(ask.kind === 'record' && ask.effect.events)
 }
 
 /** The history is over: whatever was to end and has not, will not be executed any more. */

@@ -11,6 +11,7 @@ import { Admitter } from './admit.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
+import { attemptDeps } from './attempt-deps.js'
 import { Calls } from './calls.js'
 import { Claimer } from './claim.js'
 import { Committer } from './commit.js'
@@ -27,8 +28,10 @@ import { LongSteps } from './long-steps.js'
 import type { Hint } from './ports.js'
 import { Post } from './post.js'
 import { Programs } from './programs.js'
+import { Publisher } from './publisher.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
+import { Tracing, tracedChild } from './tracing.js'
 import { Uids } from './uids.js'
 import { createdEntry, type WakeDeps, wake } from './wake.js'
 import { within } from './within.js'
@@ -37,6 +40,7 @@ export class WorkerHost {
   readonly options: KernelOptions
   readonly counters: Counters
   readonly defects: Defects
+  readonly tracing: Tracing | null
   readonly anchor: Anchor
   readonly programs: Programs
   private readonly uids: Uids
@@ -47,6 +51,7 @@ export class WorkerHost {
   readonly committer: Committer
   readonly lease: Lease
   readonly post: Post
+  readonly publisher: Publisher
   /** Other runs, for steps: the kernel around this worker. */
   outside!: Outside
   private readonly claimer: Claimer
@@ -65,6 +70,7 @@ export class WorkerHost {
     const { store, ports, pollMs } = options
     this.counters = options.counters ?? newCounters()
     this.defects = options.defects ?? new Set()
+    this.tracing = ports.telemetry ? new Tracing(ports.telemetry) : null
     this.programs = new Programs(options)
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
@@ -76,6 +82,7 @@ export class WorkerHost {
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     this.admitter = this.makeAdmitter()
+    this.publisher = new Publisher({ store, ports, owner: () => this.lease.worker.id })
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
@@ -137,6 +144,7 @@ export class WorkerHost {
     await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
     await this.within(() => this.committer.idle)
+    this.publisher.close()
     this.offUpkeep()
     this.longSteps.close()
     this.lease.close()
@@ -288,7 +296,7 @@ export class WorkerHost {
   // ── what frames need ──────────────────────────────────────────────────────────────────────────────────────
 
   private holderDeps(): HolderDeps {
-    const { options, counters, defects } = this
+    const { options, counters, defects, tracing } = this
     const { store, ports } = options
     return {
       ports,
@@ -298,22 +306,13 @@ export class WorkerHost {
       isSingle: store.isSingle ?? false,
       askShownAfterMs: ASK_SHOWN_AFTER_MS,
       abortGraceMs: ABORT_GRACE_MS,
-      attempts: {
-        clock: ports.clock,
-        now: () => this.anchor.now(),
-        fault: (point) => ports.fault(point),
-        mayStart: () => this.lease.certain,
-        open: (limitMs) => store.open(this.lease.worker, limitMs),
-        execute: options.execute ?? null,
-        outside: () => this.outside,
-        documents: async (uid) =>
-          (await store.read.documents(uid)).filter(({ untilSeq }) => untilSeq === null),
-      },
+      attempts: attemptDeps(this),
       owner: () => this.lease.worker.id,
       now: () => this.anchor.now(),
       mayStart: () => this.lease.certain,
       newUid: () => this.newUid(),
-      childRun: (run, uid, order) => this.programs.childRun(run, uid, order),
+      childRun: (run, ...order) => tracedChild(tracing, run, this.programs.childRun(run, ...order)),
+      took: (uid, message) => tracing?.took(uid, message),
       hasLimits: (definition) => this.programs.hasLimits(definition),
       resolve: (fence, lastSeq) => store.resolve(fence, lastSeq),
       stepStarted: (attempt) => this.longSteps.started(attempt),
@@ -348,6 +347,7 @@ export class WorkerHost {
     const { run } = frame
     this.events.entries(run, entries, fence.seq)
     if (next.kind === 'go') return
+    this.tracing?.committed(run, delta, this.anchor.now())
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
       this.frames.keep(frame, this.anchor.now())

@@ -93,3 +93,8 @@ export function endedBadly(
   const [code, verb, hint] = ENDS[status]
   return new PerdureError(code, `Run ${runId} ${verb}: ${message}`, { hint, runId, cause })
 }
+
+export const streamFull = (step: string, most: number, bytesMax: number): PerdureError =>
+  new PerdureError('STREAM_FULL', `Step "${step}" has published too much.`, {
+    hint: `one execution may publish ${most} values and ${bytesMax / 1024 / 1024} MiB: publish several tokens at once, or keep large data elsewhere`,
+  })

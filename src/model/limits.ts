@@ -97,5 +97,12 @@ export const ADMIT_RUNS_MAX = 1_000
 /** Calls in a row, as long as there are more groups. */
 export const ADMIT_CALLS_MAX = 20
 
+/** One value that a step publishes, and all that one execution of it may publish: tokens and progress, not files. */
+export const CHUNK_BYTES_MAX = 64 * 1024
+export const PUBLISHED_MAX = 100_000
+export const PUBLISHED_BYTES_MAX = 16 * 1024 * 1024
+/** Changes of all runs are written for so long after somebody has followed them, and kept so long. */
+export const FOLLOWED_MS = 10 * 60_000
+
 /** Of a graph that is stored. */
 export const GRAPH_BYTES_MAX = 1024 * 1024

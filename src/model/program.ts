@@ -130,6 +130,8 @@ export interface Attempt {
   documents(): Promise<readonly DocumentRow[]>
   /** Other runs. */
   readonly outside: Outside
+  /** For who follows the run; no part of its history. Stored soon, and before the outcome of the step. Throws STREAM_FULL. */
+  publish(value: Stored): void
   /** Runs `work` in a database transaction that commits together with the step's answer, or not at all. */
   transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T>
 }

@@ -69,6 +69,8 @@ export interface EntryMeta {
   readonly bornWith?: number
   /** run.created of a fork: the run it was made of, and the first of all, whose random numbers it repeats. */
   readonly forkOf?: Uid
+  /** run.created, a message: the trace of whoever started or sent it. */
+  readonly trace?: string
   readonly seed?: Uid
   /** step.asked: `inline` or `transaction`, outcomes of steps: if not inline; child.started: the definition. Part of the
    *  divergence check. */
@@ -215,6 +217,8 @@ export interface RunFacts {
   readonly version: string | null
   readonly input: Stored
   readonly order: TaskOrder | null
+  /** Of whoever started it. */
+  readonly trace?: string | null
   /** Of its random numbers; absent: the uid. */
   readonly seed?: Uid
   readonly tags: Readonly<Record<string, string>>

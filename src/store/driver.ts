@@ -15,8 +15,11 @@ export interface Driver {
   query(lane: Lane, sql: string, params: readonly SqlValue[]): Promise<readonly Row[]>
   /** Several statements without parameters, as one transaction: migrations. */
   script(sql: string): Promise<void>
-  /** A transaction for user code; limits on the server keep a stopped process from holding locks. */
-  begin(limitMs: number): Promise<DriverTransaction>
+  /**
+   * A transaction for user code; limits on the server keep a stopped process from holding locks. `isLong`: of a tool, for which
+   * everything else may wait.
+   */
+  begin(limitMs: number, isLong?: boolean): Promise<DriverTransaction>
   /** Hints between processes. Embedded: within the process. */
   notify(channel: string, payload: string): void
   listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>

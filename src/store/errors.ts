@@ -18,9 +18,12 @@ export function isLostRace(error: unknown): boolean {
   return error instanceof DriverError && (AGAIN.has(error.sqlState) || isCopy(error))
 }
 
-/** A turn that was sent again has met its original, which was not committed when the fence was read (0002, C7). */
+/**
+ * A turn that was sent again has met its original, which was not committed when the fence was read (0002, C7); or two have
+ * published to one run (0011, P2).
+ */
 function isCopy({ sqlState, message }: DriverError): boolean {
-  return sqlState === '23505' && message.includes('journal_pkey')
+  return sqlState === '23505' && /journal_pkey|chunks_pkey/.test(message)
 }
 
 /**

@@ -21,7 +21,7 @@ interface MemoryEvent extends NewEvent {
   isTold: boolean
 }
 
-interface MemoryWait extends EventWait {
+export interface MemoryWait extends EventWait {
   readonly row: MemoryRun
   isLooked: boolean
 }
@@ -30,7 +30,7 @@ type Named = Pick<Hearing, 'uid' | 'name' | 'occurrence'>
 
 export class MemoryEvents extends MemoryOperating implements EventStore {
   readonly events = new Map<string, MemoryEvent>()
-  private waits: MemoryWait[] = []
+  protected waits: MemoryWait[] = []
   private readonly subscribed = new Map<string, Subscriptions>()
 
   async subscribe(subscriptions: readonly Subscriptions[]): Promise<void> {
@@ -136,7 +136,7 @@ function runIdOf({ id }: NewEvent, definition: string): RunId {
   return (RUN_ID.test(run) ? run : `${EVENT_RUN}${hash()}`) as RunId
 }
 
-function hears({ heard, row }: MemoryWait, { workspace, name, keys }: MemoryEvent): boolean {
+export function hears({ heard, row }: MemoryWait, { workspace, name, keys }: MemoryEvent): boolean {
   if (!('event' in heard) || heard.event !== name || row.run.workspace !== workspace) return false
   return heard.match.every((key) => keys.includes(key))
 }

@@ -17,22 +17,23 @@ import type {
   Settled,
   StepTransaction,
   Store,
+  ToolStore,
   Worker,
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
 import { pushBack } from './memory-limits.js'
+import { MemoryMoving } from './memory-moving.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
-import { MemoryWebhooks } from './memory-webhooks.js'
 
 export type { MemoryRun } from './memory-run.js'
 export type { MemoryDefect } from './memory-tables.js'
 
-export class MemoryStore extends MemoryWebhooks implements Store {
+export class MemoryStore extends MemoryMoving implements ToolStore {
   readonly read: RunReader
   /** What step transactions have written, in order of their commits. */
   readonly written: { readonly sql: string; readonly params: readonly unknown[] }[] = []
@@ -156,7 +157,11 @@ export class MemoryStore extends MemoryWebhooks implements Store {
 
   async leave(by: Worker): Promise<void> {
     const now = this.now()
-    for (const row of this.runs.values()) if (row.owner === by.id) release(row, now)
+    for (const row of this.runs.values()) {
+      if (row.owner !== by.id) continue
+      release(row, now)
+      this.note(row.uid, 0)
+    }
     this.workers.delete(by.id)
   }
 
@@ -196,6 +201,7 @@ export class MemoryStore extends MemoryWebhooks implements Store {
     for (const row of this.runs.values()) {
       if (row.owner === null || this.workers.has(row.owner)) continue
       release(row, now)
+      this.note(row.uid, 0)
       if (!this.defects.has('crashes-not-counted')) row.crashes += 1
       freed += 1
     }

@@ -16,6 +16,26 @@ export async function migrate(driver: Driver, schema: string): Promise<void> {
   await appliedNumber(driver, schema)
 }
 
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly breaking: boolean
+}
+
+/** What `migrate` would apply. `applied`: the last one that the database has; 0: none. Throws DATABASE_NEWER. */
+export async function pendingMigrations(
+  driver: Driver,
+  schema: string,
+): Promise<{ readonly applied: number; readonly pending: readonly Migration[] }> {
+  checkSchemaName(schema)
+  const applied = await appliedNumber(driver, schema)
+  const pending = MIGRATIONS.filter(({ number }) => number > applied)
+  return {
+    applied,
+    pending: pending.map(({ number, name, breaking }) => ({ number, name, breaking })),
+  }
+}
+
 /** The highest migration of the database; 0 for an empty one. Throws DATABASE_NEWER. */
 async function appliedNumber(driver: Driver, schema: string): Promise<number> {
   const sql = sqlOf(schema)

@@ -164,10 +164,10 @@ function shownText({ at, state }: Shown): string {
 }
 
 /** What entry 1 says beside the input. */
-export function createdMeta({ order, parent }: NewRun): EntryMeta | null {
+export function createdMeta({ order, parent, trace }: NewRun): EntryMeta | null {
   const startedBy = parent?.startedBy
-  if (startedBy !== undefined) return { startedBy }
-  return order === null ? null : { order }
+  const meta = startedBy !== undefined ? { startedBy } : order === null ? null : { order }
+  return trace ? { ...meta, trace } : meta
 }
 
 /** It adds entries, and nothing else changes: the row of its run is left alone. */

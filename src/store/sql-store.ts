@@ -20,6 +20,8 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
+  ToolStore,
   WebhookStore,
   Worker,
 } from '../kernel/store.js'
@@ -32,11 +34,13 @@ import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { limitParams, sqlLimits } from './limits.js'
 import { checkSchemaName, migrate } from './migrate.js'
+import { sqlMoving } from './moving.js'
 import { sqlOperating } from './operating.js'
 import { definitionsText, sqlReader } from './reader.js'
 import { entryOf } from './reader-rows.js'
 import { type Sql, sqlOf } from './sql.js'
 import { openStepTransaction } from './step-transaction.js'
+import { sqlStreams } from './streams.js'
 import { claimedOf } from './unpack-answers.js'
 import { loadedOf } from './unpack-load.js'
 import {
@@ -74,7 +78,7 @@ const INHERITED_PER_CALL = 50
 const LEAVE_TRIES_MAX = 200
 
 /** Checks the server, migrates, and gives the store. Closing the store closes the driver. */
-export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
+export async function openSqlStore(options: SqlStoreOptions): Promise<ToolStore> {
   const { driver, schema } = options
   checkSchemaName(schema)
   const sql = sqlOf(schema)
@@ -82,7 +86,13 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<Store> {
   if (options.migrate !== false) await migrate(driver, schema)
   if (options.alone) await driver.query('commit', sql.forgetAll, [])
   const store = new SqlStore(driver, sql, options.mailboxMax ?? MAILBOX_MAX)
-  return Object.assign(store, sqlOperating(driver, sql), sqlLimits(driver, sql))
+  return Object.assign(
+    store,
+    sqlOperating(driver, sql),
+    sqlLimits(driver, sql),
+    sqlMoving(driver, sql),
+    sqlStreams(driver, sql),
+  )
 }
 
 class SqlStore
@@ -94,7 +104,8 @@ class SqlStore
         ScheduleStore &
         LimitStore &
         DefinitionStore &
-        WebhookStore)
+        WebhookStore &
+        StreamStore)
     >
 {
   readonly isSingle: boolean

@@ -2819,7 +2819,223 @@ begin
   end loop;
   return null;
 end $f$;` },
-  { number: 11, name: 'insight', breaking: false, sql: `-- breaking: no
+  { number: 11, name: 'streams', breaking: false, sql: `-- breaking: no
+-- What steps publish while they run, and what has changed in all runs, for who follows them.
+
+-- ── what steps publish ──
+-- Numbered per run without a gap. \`sent\` counts within an epoch, so that what is sent again is known; \`is_first\`: the execution of its
+-- step begins with it, and what that step has published before is void.
+create table @schema@.chunks (
+  uid uuid not null,
+  no int not null,
+  epoch int not null,
+  sent int not null,
+  attempt int not null,
+  is_first boolean not null,
+  at timestamptz not null,
+  step text not null,
+  value text not null,
+  primary key (uid, no)
+);
+
+-- P1. Only the owner publishes; what it has stored already is left out.
+-- P2. Visible numbers are a prefix: a number is given when the one before it is committed. Two at once (the owner, and one that was it)
+--     break the key, and the call is made again (src/store/errors.ts).
+create function @schema@.publish_v1(
+  by_id uuid, c_uid uuid[], c_epoch int[], c_sent int[], c_attempt int[], c_first boolean[], c_step text, c_value text
+) returns void
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+begin
+  insert into chunks (uid, no, epoch, sent, attempt, is_first, at, step, value)
+    select c.uid, coalesce(l.no, 0) + row_number() over (partition by c.uid order by c.i), c.epoch, c.sent, c.attempt, c.is_first, now_at, c.step, c.value
+      from unnest(c_uid, c_epoch, c_sent, c_attempt, c_first, texts_v1(c_step), texts_v1(c_value))
+        with ordinality c (uid, epoch, sent, attempt, is_first, step, value, i)
+      cross join lateral (select 1 from runs r where r.uid = c.uid and r.owner is not distinct from by_id and r.epoch = c.epoch limit 1) r
+      left join lateral (select k.no, k.epoch, k.sent from chunks k where k.uid = c.uid order by k.no desc limit 1) l on true
+      where l.no is null or l.epoch < c.epoch or (l.epoch = c.epoch and l.sent < c.sent)
+      order by c.uid, c.i;
+end $f$;
+
+-- ── what has changed ──
+-- A row is what one statement has changed: entries from … to … of runs; 0 to 0: the run, without an entry. Written only while somebody
+-- follows, and for a while after.
+--
+-- H1. \`key\` is at least the transaction's own id, so no row with a key below the oldest transaction under way is still to come: up to there
+--     it may be read, in the order (key, id), and nothing is missed that commits late.
+-- H2. \`key\` is at least the first id that was not over when it was written, so of two changes of one run, the later one (which has seen
+--     the other committed) has no smaller key, and a greater id: the order of all is the order of each run.
+create table @schema@.changes (
+  key xid8 not null,
+  id bigint generated always as identity,
+  at timestamptz not null,
+  uids uuid[] not null,
+  froms int[] not null,
+  tos int[] not null,
+  primary key (key, id)
+);
+
+-- Until when changes are written, in ms. A sequence, because it has one value for all snapshots: a transaction that gets its id when it is set
+-- sees it, whatever its isolation.
+create sequence @schema@.followed minvalue 0 start 0;
+-- One row: from this key on every change is there.
+create table @schema@.follows (
+  begun xid8 not null
+);
+
+-- An expression, and no query: it is asked in every commit.
+create function @schema@.is_followed_v1() returns boolean language sql volatile as $f$
+  select coalesce(pg_sequence_last_value('@schema@.followed'::regclass), 0) > extract(epoch from @schema@.clock_v1()) * 1000
+$f$;
+
+create function @schema@.changed_v1(c_uids uuid[], c_froms int[], c_tos int[]) returns void language sql volatile as $f$
+  insert into @schema@.changes (key, at, uids, froms, tos)
+    values (greatest(pg_current_xact_id(), pg_snapshot_xmax(pg_current_snapshot())), @schema@.clock_v1(), c_uids, c_froms, c_tos)
+$f$;
+
+-- What every statement that adds entries costs while nobody follows: one look.
+create function @schema@.journal_changed_v1() returns trigger
+language plpgsql
+as $f$
+declare
+  uids uuid[];
+  froms int[];
+  tos int[];
+begin
+  if not @schema@.is_followed_v1() then
+    return null;
+  end if;
+  select array_agg(a.uid), array_agg(a.low), array_agg(a.high) into uids, froms, tos
+    from (select n.uid, min(n.seq) as low, max(n.seq) as high from added n group by n.uid) a;
+  if uids is not null then
+    perform @schema@.changed_v1(uids, froms, tos);
+  end if;
+  return null;
+end $f$;
+create trigger journal_changed after insert on @schema@.journal referencing new table as added for each statement
+  execute function @schema@.journal_changed_v1();
+
+-- Paused, or resumed: no entry says so.
+create function @schema@.run_changed_v1() returns trigger
+language plpgsql
+as $f$
+begin
+  if @schema@.is_followed_v1() then
+    perform @schema@.changed_v1(array[new.uid], array[0], array[0]);
+  end if;
+  return null;
+end $f$;
+create trigger run_changed after update of stop on @schema@.runs for each row
+  when (old.stop is distinct from new.stop and 'pause' in (old.stop, new.stop))
+  execute function @schema@.run_changed_v1();
+
+-- Somebody follows, for keep_ms from now on. \`begun\`: from this key on all is there; \`horizon\`: below this key nothing more is to come. A list
+-- that is read when the horizon is at \`begun\` lacks nothing that is not told. \`margin_ms\`: a clock may step back so far.
+-- H3. Nothing is missing from the id of a transaction on that begins when \`followed\` is set: whoever did not see it has a smaller one. So the
+--     first call after a pause only sets it (null), and the next one begins.
+create function @schema@.follow_v1(keep_ms float8, margin_ms float8) returns table (begun text, horizon text)
+language plpgsql
+set search_path = @schema@, pg_temp
+as $f$
+declare
+  now_ms float8;
+  begun_key xid8;
+  gone_key xid8;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('perdure changes of @schema@', 0));
+  now_ms := ms_v1(clock_v1());
+  if (select f.last_value > now_ms + margin_ms from followed f) then
+    select f.begun into begun_key from follows f;
+    begun_key := coalesce(begun_key, pg_current_xact_id());
+    with d as (
+      delete from changes c where c.at < instant_v1(now_ms - keep_ms) returning c.key)
+    select d.key into gone_key from d order by d.key desc limit 1;
+    if gone_key is not null then
+      begun_key := greatest(begun_key, (gone_key::text::bigint + 1)::text::xid8);
+    end if;
+    horizon := pg_snapshot_xmin(pg_current_snapshot())::text;
+  end if;
+  perform setval('followed', ceil(now_ms + keep_ms)::bigint);
+  delete from follows;
+  if begun_key is not null then
+    insert into follows (begun) values (begun_key);
+  end if;
+  begun := begun_key::text;
+  return next;
+end $f$;
+
+-- ── as before, with what was added here ──
+
+-- (0006) Who follows is told that they are free.
+create or replace function @schema@.free_v1(owners uuid[], crashed int) returns int
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  now_at constant timestamptz := clock_v1();
+  freed uuid[];
+begin
+  with l as materialized (
+    select r.uid from runs r where r.owner = any (owners) limit 1000 for no key update skip locked),
+  u as (
+    update runs r set owner = null, seq = greatest(r.seq, j.seq), crashes = r.crashes + crashed, updated_at = now_at,
+        due_at = case when r.stop is distinct from 'pause' and (r.slot is distinct from false or r.stop = 'cancel') then now_at end,
+        asks_at = case when r.slot is false and r.stop is null then now_at end,
+        slot = case when r.slot and r.stop = 'pause' then false else r.slot end,
+        status = case when greatest(r.seq, j.seq) = 1 and r.stop is distinct from 'pause' then 'pending' else 'waiting' end,
+        reason = case when r.stop = 'pause' then 'paused' end
+      from l cross join lateral (select j.seq from journal j where j.uid = l.uid order by j.seq desc limit 1) j
+      where r.uid = l.uid
+      returning r.uid)
+  select coalesce(array_agg(u.uid), '{}') into freed from u;
+  if cardinality(freed) > 0 and is_followed_v1() then
+    perform changed_v1(freed, array_fill(0, array[cardinality(freed)]), array_fill(0, array[cardinality(freed)]));
+  end if;
+  return cardinality(freed);
+end $f$;
+
+-- (0006) And with what they have published.
+create or replace function @schema@.prune_v1(keep_ms float8, after_uid uuid, look int, most int) returns table (is_ours boolean, pruned int, next_uid text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set plan_cache_mode = force_custom_plan
+as $f$
+declare
+  horizon constant timestamptz := clock_v1() - keep_ms * interval '1 millisecond';
+  first_bits constant text := lpad(to_hex(greatest(ms_v1(horizon), 0)::bigint), 12, '0');
+  before_uid constant uuid := (left(first_bits, 8) || '-' || right(first_bits, 4) || '-0000-0000-000000000000')::uuid;
+  seen uuid[];
+  doomed uuid[];
+begin
+  pruned := 0;
+  is_ours := pg_try_advisory_xact_lock(hashtextextended('perdure retention of @schema@', 0));
+  if is_ours then
+    seen := array(select r.uid from runs r where r.uid > after_uid and r.uid < before_uid order by r.uid limit look);
+    doomed := array(select r.uid from runs r
+      where r.uid = any (seen) and r.finished_at < horizon
+        and not exists (select 1 from runs p where p.uid = r.parent_uid and (p.finished_at is null or p.finished_at >= horizon))
+      order by r.uid limit most for update skip locked);
+    delete from runs r where r.uid = any (doomed);
+    delete from journal j where j.uid = any (doomed);
+    delete from messages m where m.uid = any (doomed);
+    delete from states s where s.uid = any (doomed);
+    delete from documents d where d.uid = any (doomed);
+    delete from chunks c where c.uid = any (doomed);
+    delete from waits w where w.uid = any (doomed);
+    delete from debounces d where d.uid = any (doomed);
+    pruned := cardinality(doomed);
+    next_uid := case when pruned = most then doomed[pruned] when cardinality(seen) = look then seen[look] end;
+  end if;
+  return next;
+end $f$;` },
+  { number: 12, name: 'insight', breaking: false, sql: `-- breaking: no
 -- For those who look at runs: which have ended when, and which wait for a person. Both change only where a run is parked, taken or ended:
 -- a turn that goes on writes no index (0001).
 
@@ -2844,6 +3060,21 @@ begin
   end if;
   return next;
 end $f$;` },
+  { number: 12, name: 'lists', breaking: false, sql: `-- breaking: no
+-- Lists of what is rare among many: by a status that is not the usual end, and by tags. Runs that neither wait nor fail and have no
+-- tags are in none of these, so they cost nothing more.
+
+create index runs_status on @schema@.runs (workspace, status, uid) where status in ('waiting', 'failed', 'cancelled', 'timed_out');
+
+-- One text per tag. What PostgreSQL has no text for, as a NUL, can be stored as a tag and not be looked for.
+create function @schema@.tags_v1(tags text) returns text[] language plpgsql immutable cost 1000 as $f$
+begin
+  return array(select t.key || E'\\x1f' || t.value from json_each_text(tags::json) t (key, value));
+exception when data_exception then
+  return '{}';
+end $f$;
+
+create index runs_tags on @schema@.runs using gin (@schema@.tags_v1(tags)) with (fastupdate = off) where tags <> '{}';` },
 ]
 
 export const QUERIES = {
@@ -2874,6 +3105,25 @@ export const QUERIES = {
   order by w.uid`,
   heard: `delete from @schema@.waits w using unnest($1::uuid[], @schema@.texts_v1($2::text), $3::int[]) h (uid, name, occurrence)
   where w.uid = h.uid and w.name = h.name and w.occurrence = h.occurrence`,
+  serverHealth: `select current_setting('server_version') as version, current_setting('server_version_num')::int as version_num,
+  current_setting('fsync') as fsync,
+  current_setting('synchronous_commit') as synchronous_commit, current_setting('full_page_writes') as full_page_writes,
+  current_setting('max_connections')::int as connections_max,
+  current_setting('superuser_reserved_connections')::int as connections_reserved,
+  (select count(*)::int from pg_stat_activity a where a.backend_type = 'client backend') as connections`,
+  clock: `select @schema@.ms_v1(@schema@.clock_v1()) as now_ms`,
+  runHealth: `select count(*)::int as open, count(*) filter (where r.is_diverged)::int as diverged, min(r.id) filter (where r.is_diverged) as diverged_id,
+    count(*) filter (where r.is_missing)::int as missing, min(r.def) filter (where r.is_missing) as missing_def,
+    count(*) filter (where r.is_due and not r.is_missing)::int as due, min(r.late_ms) filter (where r.is_due and not r.is_missing) as due_ms
+  from (
+    select r.id, r.def, r.stop is null and r.diverged_builds is not null as is_diverged, d.is_due, @schema@.ms_v1(r.due_at) as late_ms,
+        d.is_due and r.started_at is not null and not exists (
+          select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
+            where w.lease_until > @schema@.clock_v1()
+              and case when r.version is null then starts_with(d.name, r.def || '@') else d.name = r.def || '@' || r.version end) as is_missing
+      from @schema@.runs r
+      cross join lateral (select r.owner is null and r.stop is null and r.diverged_builds is null and r.due_at <= @schema@.clock_v1() as is_due) d
+      where r.finished_at is null) r`,
   activity: `select b.bucket, b.what, count(*)::int as runs from (
     select least(greatest(floor((@schema@.ms_v1(r.created_at) - $3::float8) / $5::float8), 0), ceil(($4::float8 - $3) / $5) - 1)::int as bucket,
         'started' as what
@@ -2984,6 +3234,116 @@ select c.runs, c.is_whole, s.* from (
   where r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null and r.asks_at <= (select @schema@.clock_v1())
     and ($1::text = '' or r.def = $1) and ($2::text = '' or r.limit_workspace = $2) and ($3::text = '' or r.limit_key = $3)
   order by r.asks_at, r.uid limit $4::int`,
+  liveRuns: `select r.uid::text as uid, r.owner::text as owner, r.epoch, coalesce(o.seq, r.seq) as seq, r.id, r.workspace, r.def,
+    r.version, r.tags, r.parent_uid::text as parent_uid, r.parent_id, @schema@.ms_v1(r.created_at) as created_at,
+    @schema@.ms_v1(coalesce(r.started_at, r.created_at)) as started_at, @schema@.ms_v1(r.deadline_at) as deadline_at
+  from @schema@.runs r
+  left join lateral (
+    select j.seq from @schema@.journal j where j.uid = r.uid and r.owner is not null order by j.seq desc limit 1) o on true
+  where r.finished_at is null and ($1::text is null or r.workspace = $1) and r.def <> 'perdure.webhook'
+    and ($2::uuid is null or r.uid > $2)
+  order by r.uid limit $3::int`,
+  selectRuns: `with recursive up as (
+    select r.uid, r.parent_uid from @schema@.runs r
+      where ($1::text is null or r.workspace = $1) and ($2::text is null or r.def = $2)
+        and ($3::text is null or r.id = any (@schema@.texts_v1($3)))
+    union
+    select p.uid, p.parent_uid from up join @schema@.runs p on p.uid = up.parent_uid),
+  family as (
+    select up.uid from up
+    union
+    select c.uid from family join @schema@.runs c on c.parent_uid = family.uid)
+select r.uid::text as uid, r.def, r.version from family f join @schema@.runs r on r.uid = f.uid order by r.uid`,
+  runRecords: `select json_build_object(
+    'uid', r.uid, 'id', r.id, 'workspace', r.workspace, 'definition', r.def, 'version', r.version, 'status', r.status, 'reason', r.reason,
+    'stop', r.stop, 'owner', r.owner, 'dueAt', @schema@.ms_v1(coalesce(r.due_at, case when r.owner is null then r.asks_at end)),
+    'createdAt', @schema@.ms_v1(r.created_at), 'updatedAt', @schema@.ms_v1(r.updated_at), 'startedAt', @schema@.ms_v1(r.started_at),
+    'finishedAt', @schema@.ms_v1(r.finished_at), 'deadlineAt', @schema@.ms_v1(r.deadline_at),
+    'epoch', r.epoch, 'seq', coalesce(j.seq, r.seq), 'inbox', r.inbox, 'taken', r.taken, 'crashes', r.crashes, 'undoOpen', r.undo_open,
+    'attempt', r.attempt, 'priority', r.priority, 'tags', r.tags::json, 'parentUid', r.parent_uid, 'parentId', r.parent_id,
+    'divergedBuilds', array_to_json(coalesce(r.diverged_builds, '{}')),
+    'limits', case when r.slot is not null then json_build_object('workspace', r.limit_workspace, 'key', r.limit_key) end,
+    'shown', (select json_build_object('place', s.place, 'error', s.error, 'state', s.state) from @schema@.states s where s.uid = r.uid),
+    'journal', coalesce(j.entries, '[]'),
+    'messages', coalesce((
+      select json_agg(json_build_object('no', m.no, 'takenSeq', m.taken_seq, 'replySeq', m.reply_seq, 'at', @schema@.ms_v1(m.at), 'id', m.id,
+          'kind', m.kind, 'name', m.name, 'meta', m.meta::json, 'payload', m.payload) order by m.no)
+        from @schema@.messages m where m.uid = r.uid), '[]'),
+    'documents', coalesce((
+      select json_agg(json_build_object('seq', d.seq, 'no', d.no, 'untilSeq', d.until_seq, 'position', json_build_array(d.position_seq, d.position_no),
+          'isHidden', d.hidden, 'id', d.id, 'type', d.type, 'key', d.key, 'tags', array_to_json(d.tags), 'content', d.content)
+          order by d.position_seq, d.position_no, d.seq, d.no)
+        from @schema@.documents d where d.uid = r.uid), '[]'),
+    'waits', coalesce((
+      select json_agg(json_build_object('name', w.name, 'occurrence', w.occurrence, 'since', @schema@.ms_v1(w.since), 'event', w.event,
+          'match', array_to_json(w.match), 'run', w.run) order by w.name, w.occurrence)
+        from @schema@.waits w where w.uid = r.uid), '[]'))::text as record
+  from @schema@.runs r
+  left join lateral (
+    select max(j.seq) as seq, json_agg(json_build_object('seq', j.seq, 'epoch', j.epoch, 'at', @schema@.ms_v1(j.at), 'kind', j.kind, 'name', j.name,
+        'occurrence', j.occurrence, 'attempt', j.attempt, 'meta', j.meta::json, 'payload', j.payload) order by j.seq) as entries
+      from @schema@.journal j where j.uid = r.uid) j on true
+  where r.uid = any ($1::uuid[]) order by r.uid`,
+  isMailUnderWay: `select exists (select 1 from @schema@.letters) or exists (
+  select 1 from @schema@.waits w join @schema@.events e on e.workspace = w.workspace and e.name = w.event
+    where (not e.is_told or not w.is_looked) and e.keys @> w.match and (e.at is null or e.at >= w.since)) as is_so`,
+  holdRuns: `with asked as materialized (
+    select a.uid, a.epoch, a.seq, a.inbox from unnest($1::uuid[], $2::int[], $3::int[], $4::int[]) a (uid, epoch, seq, inbox)),
+  same as materialized (
+    select r.uid from asked a join @schema@.runs r on r.uid = a.uid
+      where r.owner is null and r.finished_at is null and r.stop is distinct from 'cancel'
+        and r.epoch = a.epoch and r.seq = a.seq and r.inbox = a.inbox
+      order by r.uid for no key update of r),
+  held as (
+    update @schema@.runs r set stop = 'pause', status = 'waiting', reason = 'paused', updated_at = @schema@.clock_v1(),
+        slot = case when r.slot then false else r.slot end,
+        asks_at = case when r.slot is not null then coalesce(r.asks_at, r.due_at) end,
+        due_at = case when r.slot is null then r.due_at end
+      from same s where r.uid = s.uid and r.stop is null and (select count(*) from same) = (select count(*) from asked))
+select a.uid::text as uid from asked a where not exists (select 1 from same s where s.uid = a.uid)`,
+  takenRuns: `select g.uid::text as uid from unnest($1::uuid[], @schema@.texts_v1($2::text), @schema@.texts_v1($3::text)) g (uid, workspace, id)
+  where exists (select 1 from @schema@.runs r where r.uid = g.uid)
+    or exists (select 1 from @schema@.runs r where r.workspace = g.workspace and r.id = g.id)`,
+  putFacts: `with given as materialized (select (one ->> 'uid')::uuid as uid, one from json_array_elements($1::json) g (one)),
+  entries as (
+    insert into @schema@.journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+      select g.uid, (e ->> 'seq')::int, (e ->> 'epoch')::int, @schema@.instant_v1((e ->> 'at')::float8), (e ->> 'occurrence')::int,
+          (e ->> 'attempt')::int, e ->> 'kind', e ->> 'name', e ->> 'meta', e ->> 'payload'
+        from given g cross join lateral json_array_elements(g.one -> 'journal') j (e)),
+  mail as (
+    insert into @schema@.messages (uid, no, taken_seq, reply_seq, at, id, kind, name, meta, payload)
+      select g.uid, (e ->> 'no')::int, (e ->> 'takenSeq')::int, (e ->> 'replySeq')::int, @schema@.instant_v1((e ->> 'at')::float8), e ->> 'id',
+          e ->> 'kind', e ->> 'name', e ->> 'meta', e ->> 'payload'
+        from given g cross join lateral json_array_elements(g.one -> 'messages') j (e)),
+  shown as (
+    insert into @schema@.states (uid, place, error, state)
+      select g.uid, g.one -> 'shown' ->> 'place', g.one -> 'shown' ->> 'error', g.one -> 'shown' ->> 'state'
+        from given g where g.one ->> 'shown' is not null),
+  papers as (
+    insert into @schema@.documents (uid, seq, no, until_seq, position_seq, position_no, hidden, id, type, key, tags, content)
+      select g.uid, (e ->> 'seq')::int, (e ->> 'no')::int, (e ->> 'untilSeq')::int, (e -> 'position' ->> 0)::int, (e -> 'position' ->> 1)::int,
+          (e ->> 'isHidden')::boolean, e ->> 'id', e ->> 'type', e ->> 'key', array(select json_array_elements_text(e -> 'tags')), e ->> 'content'
+        from given g cross join lateral json_array_elements(g.one -> 'documents') j (e))
+insert into @schema@.waits (uid, occurrence, since, name, workspace, event, match, run)
+  select g.uid, (e ->> 'occurrence')::int, @schema@.instant_v1((e ->> 'since')::float8), e ->> 'name', g.one ->> 'workspace', e ->> 'event',
+      array(select json_array_elements_text(e -> 'match')), e ->> 'run'
+    from given g cross join lateral json_array_elements(g.one -> 'waits') j (e)`,
+  putRuns: `insert into @schema@.runs (uid, due_at, asks_at, slot, limit_workspace, limit_key, created_at, updated_at, started_at, finished_at, deadline_at,
+    epoch, seq, inbox, taken, crashes, undo_open, attempt, priority, status, reason, stop, workspace, id, def, version, parent_uid, parent_id, tags,
+    diverged_builds)
+  select (one ->> 'uid')::uuid, case when l.is_due then l.due_at end, case when not l.is_due then l.due_at end,
+      case when l.has_limits then false end, one -> 'limits' ->> 'workspace', one -> 'limits' ->> 'key',
+      @schema@.instant_v1((one ->> 'createdAt')::float8), @schema@.instant_v1((one ->> 'updatedAt')::float8),
+      @schema@.instant_v1((one ->> 'startedAt')::float8), @schema@.instant_v1((one ->> 'finishedAt')::float8),
+      @schema@.instant_v1((one ->> 'deadlineAt')::float8),
+      (one ->> 'epoch')::int, (one ->> 'seq')::int, (one ->> 'inbox')::int, (one ->> 'taken')::int, (one ->> 'crashes')::int,
+      (one ->> 'undoOpen')::int, (one ->> 'attempt')::int, (one ->> 'priority')::smallint, one ->> 'status', one ->> 'reason', one ->> 'stop',
+      one ->> 'workspace', one ->> 'id', one ->> 'definition', one ->> 'version', (one ->> 'parentUid')::uuid, one ->> 'parentId', one ->> 'tags',
+      nullif(array(select json_array_elements_text(one -> 'divergedBuilds')), '{}')
+    from json_array_elements($1::json) g (one)
+    cross join lateral (select one ->> 'limits' is not null as has_limits) h
+    cross join lateral (select h.has_limits, @schema@.instant_v1((one ->> 'dueAt')::float8) as due_at,
+      not h.has_limits or (one ->> 'stop') is not distinct from 'cancel' as is_due) l`,
   startAlone: `select kind, uid, def, is_same from @schema@.start_v2(
   $1::uuid, $2::int, $3::float8, $4::float8, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
   $12::text, $13::text, $14::text, $15::boolean, $16::text, $17::text)`,
@@ -3044,9 +3404,8 @@ select c.runs, c.is_whole, s.* from (
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
       order by r.uid limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
@@ -3072,9 +3431,8 @@ select c.runs, c.is_whole, s.* from (
         and ($13::text is null or $13 = coalesce(
           (select k.kind from unnest(@schema@.texts_v1($14::text), @schema@.texts_v1($15::text)) k (name, kind) where k.name = r.def limit 1),
           case when left(r.version, 1) = '#' then 'graph' when r.parent_uid is null then 'workflow' else 'task' end))
-        and ($9::text = '' or not exists (
-          select 1 from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value)
-            where (r.tags::json ->> t.key) is distinct from t.value))
+        and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
+          select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
       order by r.uid desc limit $12::int) r
   cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
@@ -3143,6 +3501,34 @@ select c.runs, c.is_whole, s.* from (
   fire: `select @schema@.fire_v1($1::text, $2::text, $3::int, $4::float8, $5::float8, $6::float8, $7::float8, $8::uuid, $9::text, $10::text,
   $11::float8, $12::text) as kind`,
   subscribe: `select @schema@.subscribe_v1($1::text, $2::text) is null as done`,
+  publish: `select @schema@.publish_v1($1::uuid, $2::uuid[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::text, $8::text) is null as done`,
+  chunks: `select c.no, c.attempt, c.is_first, @schema@.ms_v1(c.at) as at, c.step, c.value
+  from @schema@.chunks c where c.uid = $1::uuid and c.no > $2::int order by c.no limit $3::int`,
+  follow: `select begun, horizon from @schema@.follow_v1($1::float8, $2::float8)`,
+  changes: `with h as materialized (select pg_snapshot_xmin(pg_current_snapshot()) as horizon),
+c as materialized (
+  select c.key, c.id, c.at, c.uids, c.froms, c.tos from @schema@.changes c
+    where (c.key, c.id) >= ($1::text::xid8, $2::text::bigint) and c.key < (select h.horizon from h)
+    order by c.key, c.id limit $5::int),
+e as (
+  select c.key, c.id, c.at, u.uid, s.seq, row_number() over (partition by c.key, c.id order by u.i, s.seq) as place
+    from c cross join lateral unnest(c.uids, c.froms, c.tos) with ordinality u (uid, low, high, i)
+    cross join lateral generate_series(u.low, u.high) s (seq)),
+t as (
+  select e.key, e.id, e.place, r.id as run, r.workspace, r.def, r.status, r.reason, coalesce(j.seq, 0) as seq, j.kind, j.name, j.occurrence,
+      @schema@.ms_v1(coalesce(j.at, e.at)) as at, null::boolean as is_whole
+    from e
+    cross join lateral (select r.* from @schema@.runs r where r.uid = e.uid limit 1) r
+    left join lateral (select j.* from @schema@.journal j where j.uid = e.uid and j.seq = e.seq limit 1) j on true
+    where (e.key, e.id, e.place) > ($1::text::xid8, $2::text::bigint, $3::bigint) and ($4::text is null or r.workspace = $4::text)
+  union all
+  select coalesce(l.key, h.horizon), coalesce(l.id, 0), coalesce(l.places, 0), null, null, null, null, null, null, null, null, null, null,
+      $1::text::xid8 <= h.horizon and @schema@.is_followed_v1() and coalesce((select f.begun <= $1::text::xid8 from @schema@.follows f), false)
+    from h left join lateral (
+      select c.key, c.id, (select sum(u.high - u.low + 1) from unnest(c.froms, c.tos) u (low, high)) as places
+        from c offset $5::int - 1 limit 1) l on true)
+select t.key::text as key, t.id::text as id, t.place::int as place, t.run, t.workspace, t.def, t.status, t.reason, t.seq, t.kind, t.name, t.occurrence, t.at, t.is_whole
+  from t order by t.is_whole nulls first, t.key, t.id, t.place`,
   putWebhooks: `select @schema@.webhooks_v1($1::text, $2::text) is null as done`,
   webhooks: `select h.id, h.key, h.label, h.def, h.workspace, h.timeout_ms, h.options, @schema@.ms_v1(h.created_at) as created_at, @schema@.ms_v1(h.rotated_at) as rotated_at
   from @schema@.webhooks h where h.is_on and ($1::text is null or h.digest = $1::text) order by h.id`,

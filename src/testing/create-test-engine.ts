@@ -7,7 +7,7 @@ import { readEngineOptions, type Settings } from '../engine/options.js'
 import type { Definition, Duration, Engine } from '../index.js'
 import type { Log, Random } from '../kernel/ports.js'
 import { NO_HINTS } from '../live-hints.js'
-import { standardLog } from '../live-ports.js'
+import { standardLog } from '../live-log.js'
 import { durationInvalid, engineClosed } from '../model/errors.js'
 import { generatorOf } from '../model/random.js'
 import { durationMs } from '../model/time.js'
@@ -88,7 +88,7 @@ class Kit {
     this.settings = settings
     this.database = given.database
     this.trouble = trouble
-    this.log = settings.log ?? standardLog()
+    this.log = settings.log ?? standardLog({ level: 'warn' })
     this.clock = new TestClock(given.nowMs)
     this.random = randomOf(given.seed)
     this.patienceMs = given.patienceMs
@@ -124,6 +124,7 @@ class Kit {
       clock,
       random,
       log,
+      telemetry: this.settings.telemetry,
       watcher: commits,
       execute: (life, isAside) => async (execution) => {
         life.running.add(execution)

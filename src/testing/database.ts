@@ -4,7 +4,7 @@
 
 import { importPeer } from '../engine/peer.js'
 import type { Store } from '../kernel/store.js'
-import { standardLog } from '../live-ports.js'
+import { standardLog } from '../live-log.js'
 import type { Driver, DriverTransaction } from '../store/driver.js'
 import { openSqlStore } from '../store/sql-store.js'
 
@@ -52,7 +52,7 @@ async function openDriver(): Promise<Driver> {
     () => import('../store/driver-embedded/open-embedded.js'),
   )
   const options = { directory: null, production: false, allowInProduction: false }
-  return openEmbedded({ ...options, log: standardLog() })
+  return openEmbedded({ ...options, log: standardLog({ level: 'warn' }) })
 }
 
 export async function openTestDatabase(nowMs: number): Promise<TestDatabase> {

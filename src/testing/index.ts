@@ -1,5 +1,7 @@
 // The subpath perdure/testing. Only re-exports.
 
+export type { CheckedShape, CheckOptions, CheckReport } from '../tools/check.js'
+export { checkRuns } from '../tools/check.js'
 export { crashEverywhere } from './crash-everywhere.js'
 export { createTestEngine } from './create-test-engine.js'
 export { effect } from './effect.js'

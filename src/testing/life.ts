@@ -4,7 +4,7 @@
 
 import type { Execution } from '../kernel/attempt.js'
 import type { KernelHost } from '../kernel/engine.js'
-import type { Hint, Log, Ports, Random } from '../kernel/ports.js'
+import type { Hint, Log, Ports, Random, Telemetry } from '../kernel/ports.js'
 import type { StepTransaction } from '../kernel/store.js'
 import { makeQuiet } from '../live-ports.js'
 import type { Owner, TestClock } from './test-clock.js'
@@ -13,6 +13,13 @@ import type { Owner, TestClock } from './test-clock.js'
 const { setImmediate: immediate, clearImmediate: noImmediate } = globalThis
 
 export const OVER = Symbol('this life is over')
+
+export interface PortsGiven {
+  readonly clock: TestClock
+  readonly random: Random
+  readonly log: Log
+  readonly telemetry?: Telemetry | null
+}
 
 export class Life implements Owner {
   alive = true
@@ -83,7 +90,7 @@ export class Life implements Owner {
     for (const listener of this.hinted) listener({ kind: 'due', definition: null })
   }
 
-  portsOf(clock: TestClock, random: Random, log: Log): Ports {
+  portsOf({ clock, random, log, telemetry }: PortsGiven): Ports {
     const quiet = makeQuiet((flush) => void this.soon(flush))
     return {
       clock: clock.clockOf(this),
@@ -91,6 +98,7 @@ export class Life implements Owner {
       random,
       log,
       fault: () => {},
+      telemetry: telemetry ?? null,
       hints: {
         publish: () => {},
         subscribe: (listener) => {

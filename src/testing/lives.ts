@@ -12,9 +12,8 @@ import type {
 } from '../kernel/api.js'
 import type { ExecuteStep } from '../kernel/attempt.js'
 import { createKernel, type KernelHost } from '../kernel/engine.js'
-import type { Log, Random } from '../kernel/ports.js'
 import { readingFor } from '../kernel/reading.js'
-import { definitionsFor, schedulingFor, webhooksFor } from '../kernel/scheduling.js'
+import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from '../kernel/scheduling.js'
 import type {
   Called,
   DefinitionStore,
@@ -22,21 +21,18 @@ import type {
   ScheduleStore,
   Settled,
   Store,
+  StreamStore,
   WebhookStore,
 } from '../kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7 } from '../model/ids.js'
 import type { Program } from '../model/program.js'
 import { gatedStore, type Watcher } from './gated-store.js'
-import { Life, OVER } from './life.js'
-import type { TestClock } from './test-clock.js'
+import { Life, OVER, type PortsGiven } from './life.js'
 
 /** Leases, polls and upkeep never come by themselves: 100,000 years. */
 const NEVER_MS = 100_000 * 365 * 24 * 60 * 60 * 1000
 
-export interface LivesDeps {
-  readonly clock: TestClock
-  readonly random: Random
-  readonly log: Log
+export interface LivesDeps extends PortsGiven {
   readonly watcher: Watcher
   execute(life: Life, isAside: boolean): ExecuteStep
   openStore(life: Life): Promise<Store>
@@ -57,6 +53,7 @@ export class Lives implements Kernel {
   readonly schedules: ScheduleStore
   readonly definitions: DefinitionStore
   readonly webhooks: WebhookStore
+  readonly streams: StreamStore
   private readonly deps: LivesDeps
   private readonly options: Options
   private readonly listeners = new Map<object, { readonly listener: Listener; off: () => void }>()
@@ -77,6 +74,7 @@ export class Lives implements Kernel {
     this.definitions = definitionsFor(options.store)
     this.learnt = options.learnt ?? []
     this.webhooks = webhooksFor(options.store)
+    this.streams = streamsFor(options.store)
     this.current = this.begin(Promise.resolve())
   }
 
@@ -162,12 +160,12 @@ export class Lives implements Kernel {
   }
 
   private async kernelOf(life: Life, options: Options, store: Store): Promise<KernelHost> {
-    const { clock, random, log, watcher, execute } = this.deps
+    const { watcher, execute } = this.deps
     const isAside = this.asides.has(life)
     const kernel = await createKernel({
       ...options,
       store: gatedStore(store, life, isAside ? null : watcher),
-      ports: life.portsOf(clock, random, log),
+      ports: life.portsOf(this.deps),
       execute: execute(life, isAside),
       pollMs: NEVER_MS,
       leaseMs: NEVER_MS,

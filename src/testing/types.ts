@@ -31,7 +31,7 @@ export interface TestEngine<W = unknown> extends Engine<W> {
   executions(runId: string, step: string): number
 }
 
-export type TestEngineOptions<W> = Omit<EngineOptions<W>, 'database' | 'schema'> & {
+export type TestEngineOptions<W> = Omit<EngineOptions<W>, 'database' | 'listen' | 'schema'> & {
   /** Where the clock stands at first. Default: the time at which this process loaded the test kit. */
   now?: Date | undefined
   /** Of ids and of the jitter of retries. Default 1. */

@@ -9,11 +9,10 @@ import { ROOT } from '../tidy/repository.js'
 const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
 
 /** What keeps people out who do not see the page or do not use a mouse. */
-export async function seriousIn(page: Page): Promise<readonly string[]> {
+export async function seriousIn(page: Page, options: object = {}): Promise<readonly string[]> {
   await page.evaluate(AXE)
-  const { violations } = (await page.evaluate(
-    'axe.run({ resultTypes: ["violations"] })',
-  )) as AxeResults
+  const how = JSON.stringify({ resultTypes: ['violations'], ...options })
+  const { violations } = (await page.evaluate(`axe.run(${how})`)) as AxeResults
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(

@@ -66,7 +66,7 @@ describeInBrowser('stories of the Studio', () => {
     await page.getByText('It is there when the run is completed.').waitFor()
     await page.getByRole('button', { name: 'Fork from here' }).click()
     await page.getByLabel('From').selectOption('')
-    await page.getByLabel('Input').fill('{ "id": "o-3", "amount": 7 }')
+    await page.getByRole('textbox', { name: 'Input' }).fill('{ "id": "o-3", "amount": 7 }')
     await page.getByLabel('Id (optional)').fill('ord-3')
     await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click()
     await page.waitForURL('**/runs/ord-3')
@@ -112,6 +112,8 @@ describeInBrowser('stories of the Studio', () => {
     await page.keyboard.press('/')
     await page.keyboard.type('bulk-39')
     await page.waitForURL('**text=bulk-39**')
+    await page.getByRole('link', { name: 'bulk-389' }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'bulk-39', exact: true }).waitFor()
     await studio.engine.run(refund, { id: 'b' }, { id: 'bulk-399-new' })
     await page.getByRole('button', { name: '1 new' }).click()
     await page.getByRole('link', { name: 'bulk-399-new' }).waitFor()
@@ -124,6 +126,7 @@ describeInBrowser('stories of the Studio', () => {
 
   test('keys lead everywhere, and a lost server is told, greyed and recovered from without a reload', async () => {
     const page = await open('/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: /part of the id/ }).waitFor()
     await page.keyboard.type('ord-2')

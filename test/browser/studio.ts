@@ -1,25 +1,14 @@
 // The built Studio in a real browser, in front of a real engine. Violations of the content security policy, errors of pages and
 // failed requests of files are gathered: each test looks at them at its end.
 
-import { readFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, inject } from 'vitest'
-import { createHandler, nodeListener } from '../../src/http/index.js'
+import { type Serving, serve } from '../../src/http/index.js'
 import type { Engine } from '../../src/index.js'
 import { ROOT } from '../tidy/repository.js'
 
 const FOLDER = join(ROOT, 'dist/studio')
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript',
-  '.css': 'text/css',
-  '.svg': 'image/svg+xml',
-}
-const POLICY =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 
 const found = inject('browser')
 
@@ -46,25 +35,25 @@ export interface Studio {
 /** Made before the tests of a file, and taken down behind them. */
 export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): Studio {
   let browser: Browser
-  let server: Server
+  let server: Serving
   let engine: Engine
-  let url = ''
+  const listen = async (port: number): Promise<void> => {
+    server = await serve(engine, { port, studio: FOLDER, rateLimit: false })
+  }
   beforeAll(async () => {
     if ('skip' in found) return
     browser = await chromium.connect(found.endpoint)
     engine = (await makeEngine()) as Engine
-    server = await served(engine)
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await listen(0)
   })
   afterAll(async () => {
     await browser?.close()
-    server?.closeAllConnections()
-    server?.close()
+    await server?.close()
     await engine?.close()
   })
   return {
     get url() {
-      return url
+      return server.url
     },
     get engine() {
       return engine
@@ -76,15 +65,14 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
       })
       const page = await context.newPage()
       const problems = watched(page)
-      await page.goto(url + path)
+      await page.goto(server.url + path)
       return { page, problems }
     },
     whileDown: async (work) => {
-      const { port } = server.address() as AddressInfo
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      const { port } = server
+      await server.close()
       await work()
-      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+      await listen(port)
     },
   }
 }
@@ -93,33 +81,11 @@ function watched(page: Page): readonly string[] {
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(`threw ${error.message}`))
   page.on('console', (message) => {
-    const text = message.text()
-    // A part of the API that this server does not have: the page then shows less.
-    if (message.type() === 'error' && !text.includes('status of 404')) problems.push(`said ${text}`)
+    if (message.type() === 'error') problems.push(`said ${message.text()}`)
   })
   page.on('dialog', (dialog) => {
     problems.push(`opened a dialog: ${dialog.message()}`)
     dialog.dismiss().catch(() => {})
   })
   return problems
-}
-
-async function served(engine: Engine): Promise<Server> {
-  const listener = nodeListener(createHandler(engine, { open: true, rateLimit: false }))
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://studio')
-    if (pathname.startsWith('/api/')) return void listener(request, response)
-    const name =
-      extname(pathname) === '' || pathname.startsWith('/runs/') ? '/index.html' : pathname
-    readFile(join(FOLDER, name)).then(
-      (bytes) => {
-        const type = TYPES[extname(name)] ?? 'application/octet-stream'
-        response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY })
-        response.end(bytes)
-      },
-      () => response.writeHead(404).end(),
-    )
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
 }

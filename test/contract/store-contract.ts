@@ -2,7 +2,7 @@
 // show (locks, snapshots, lost answers) is in interleavings.test.ts.
 
 import { describe, test } from 'vitest'
-import type { Store } from '../../src/kernel/store.js'
+import type { ToolStore } from '../../src/kernel/store.js'
 import { answerContract } from './contract-answers.js'
 import { batchContract } from './contract-batches.js'
 import { definitionContract } from './contract-definitions.js'
@@ -13,6 +13,7 @@ import { insightContract } from './contract-insight.js'
 import { limitContract } from './contract-limits.js'
 import { loadingContract } from './contract-loading.js'
 import { mailContract } from './contract-mail.js'
+import { movingContract } from './contract-moving.js'
 import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
 import { plainContract } from './contract-plain.js'
@@ -20,12 +21,13 @@ import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
 import { scheduleContract } from './contract-schedules.js'
 import { startContract } from './contract-starts.js'
+import { streamContract } from './contract-streams.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
 import { webhookContract } from './contract-webhooks.js'
 
 export interface StoreUnderTest {
-  readonly store: Store
+  readonly store: ToolStore
   /** Moves the database's clock. */
   advance(ms: number): Promise<void>
   close(): Promise<void>
@@ -73,7 +75,9 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('schedules', () => scheduleContract(on))
     describe('stored definitions', () => definitionContract(on))
     describe('webhooks', () => webhookContract(on))
+    describe('what is published, and what has changed', () => streamContract(on))
     describe('fork and retention', () => forkContract(on))
+    describe('moving', () => movingContract(on))
     describe('reading', () => readingContract(on))
     describe('insight', () => insightContract(on))
     describe('a step with its own transaction', () => transactionContract(on))

@@ -13,6 +13,7 @@ import { transitionTooDeep } from '../../src/authoring/machine/dispatch.js'
 import { snapshotInvalid } from '../../src/authoring/machine/errors.js'
 import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { parse } from '../../src/authoring/schema.js'
+import { codeBroken } from '../../src/cli/project-errors.js'
 import { serverUnreachable } from '../../src/client/errors.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
@@ -24,12 +25,14 @@ import { createEngine, duration, workflow } from '../../src/index.js'
 import type { TurnDelta, Worker } from '../../src/kernel/store.js'
 import * as errors from '../../src/model/errors.js'
 import { checkOptions, type ErrorCode, PerdureError } from '../../src/model/errors.js'
+import { PUBLISHED_BYTES_MAX, PUBLISHED_MAX } from '../../src/model/limits.js'
 import type { Driver } from '../../src/store/driver.js'
 import { migrate } from '../../src/store/migrate.js'
 import { sqlOf } from '../../src/store/sql.js'
 import { openStepTransaction } from '../../src/store/step-transaction.js'
 import * as testing from '../../src/testing/errors.js'
 import { simulate } from '../../src/testing/index.js'
+import * as tools from '../../src/tools/errors.js'
 
 const schema = {
   '~standard': {
@@ -153,6 +156,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
       bytesMax: 2_097_152,
       exact: true,
     }),
+  STREAM_FULL: () => errors.streamFull('export', PUBLISHED_MAX, PUBLISHED_BYTES_MAX),
   DURATION_INVALID: () => duration('1.5h' as '1h'),
   DEFINITION_UNKNOWN: () => engine.targetUnknown('start', undefined),
   DEFINITION_INVALID: () => {
@@ -211,6 +215,11 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   DATABASE_UNAVAILABLE: () =>
     createEngine({ database: 'postgres://app:secret@127.0.0.1:1/app', worker: false }),
   DATABASE_NEWER: () => migrate(newerDatabase, 'perdure'),
+  DATABASE_OLDER: () => tools.databaseOlder(newerDatabase, 'perdure', 8, 2),
+  RUNS_BUSY: () => tools.runsBusy(['o-1', 'o-2']),
+  RUNS_EXIST: () => tools.runsExist(['o-1']),
+  EXPORT_INVALID: () => tools.exportInvalid(7, 'the end is missing'),
+  FOLDER_TAKEN: () => tools.folderTaken('orders', ['package.json']),
   DATABASE_VERSION: () => errors.databaseVersion('.perdure/data', '17', 18),
   DATABASE_LOCKED: () =>
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
@@ -235,6 +244,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   INTERNAL: () => http.internal(),
   SERVER_UNREACHABLE: () =>
     serverUnreachable('http://127.0.0.1:4114', new TypeError('fetch failed')),
+  PROJECT_INVALID: () => codeBroken('workflows/order.ts:12:7', 'Expected ";" but found "wf"', 0),
   NOT_SETTLED: () =>
     testing.stepUnsettled({ id: 'o-1', definition: 'order' }, 'call the bank', 2_000),
   STEP_NOT_REACHED: () => testing.stepNotReached('chrage', 'after', ['charge'], 'charge'),

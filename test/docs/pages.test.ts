@@ -29,6 +29,8 @@ const PAGES = [
   'flow-control',
   'operating',
   'http-api',
+  'streams',
+  'observability',
   'security',
 ]
 

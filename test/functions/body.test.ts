@@ -547,6 +547,6 @@ describe('what must be the same on every replay', () => {
       { replaying: () => replaying },
     )
     await turn.output()
-    expect(turn.logged).toEqual([['warn', 'after', { runId: 'run-1', more: 1 }]])
+    expect(turn.logged).toEqual([['warn', 'after', { runId: 'run-1', workflow: 'w', more: 1 }]])
   })
 })

@@ -1,6 +1,6 @@
 // The public calls, on the real kernel and the store in memory.
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Engine } from '../../src/engine/types.js'
@@ -149,7 +149,7 @@ describe('result', () => {
     const engine = await open([sleeping])
     const run = await engine.start(sleeping)
     expect((await caught(run.result({ timeout: 20 }))).code).toBe('WAIT_TIMED_OUT')
-    expect(await run.status()).toBe('waiting')
+    await vi.waitFor(async () => expect(await run.status()).toBe('waiting'))
   })
 
   test('rejects with the reason of an AbortSignal', async () => {

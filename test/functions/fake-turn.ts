@@ -164,6 +164,7 @@ function attemptOf(name: string, script: Script): Attempt {
     idempotencyKey: `key of ${name}`,
     signal: new AbortController().signal,
     outside: null as never,
+    publish: () => {},
     transaction: async (_limitMs, work) =>
       work({
         query: async () =>

@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import type { Hint } from '../../src/kernel/ports.js'
 import { makeSender, openHints, readHints, writeHint } from '../../src/live-hints.js'
-import { makeQuiet, openLivePorts, standardLog } from '../../src/live-ports.js'
+import { type LogOptions, standardLog } from '../../src/live-log.js'
+import { makeQuiet, openLivePorts } from '../../src/live-ports.js'
 import type { Uid } from '../../src/model/ids.js'
 import type { Driver } from '../../src/store/driver.js'
 
@@ -125,17 +127,54 @@ describe('the clock', () => {
 })
 
 describe('the log', () => {
-  test('writes warnings and errors in one line each, and nothing else', () => {
+  const said = (options: LogOptions): string[] => {
     const lines: string[] = []
-    const log = standardLog((line) => lines.push(line))
+    const now = () => new Date(2026, 0, 2, 3, 4, 5, 6)
+    const log = standardLog({ env: {}, write: (line) => lines.push(line), now, ...options })
     log.debug('a')
-    log.info('b')
-    log.warn('two\n  lines', { error: new TypeError('x'), big: 5n })
-    log.error('plain')
-    expect(lines).toEqual([
-      'perdure warn: two lines {"error":"TypeError: x","big":"5"}\n',
-      'perdure error: plain\n',
-    ])
+    log.info('b', { runId: 'o-1', attempt: 2 })
+    log.warn('two\n  lines', { error: new TypeError('x'), big: 5n, nested: { apiKey: 'sk-1' } })
+    log.error('plain', { authorization: 'Bearer x' })
+    return lines.map((line) => stripVTControlCharacters(line))
+  }
+
+  test('is for people in a terminal', () => {
+    const lines = said({ isTerminal: true })
+    expect(lines[0]).toBe('03:04:05 info  b runId=o-1 attempt=2\n')
+    expect(lines[1]).toMatch(
+      /^03:04:05 warn {2}two lines error=\{"name":"TypeError","message":"x".*\} big="5" nested=\{"apiKey":"\[hidden\]"\}\n$/,
+    )
+    expect(lines[2]).toBe('03:04:05 error plain authorization=[hidden]\n')
+    expect(lines).toHaveLength(3)
+  })
+
+  test('is JSON elsewhere, one object a line, without secrets', () => {
+    const lines = said({ isTerminal: false })
+    const objects = lines.map((line) => JSON.parse(line))
+    expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true)
+    expect(objects[0]).toEqual({
+      time: new Date(2026, 0, 2, 3, 4, 5, 6).toISOString(),
+      level: 'info',
+      message: 'b',
+      runId: 'o-1',
+      attempt: 2,
+    })
+    expect(objects[1]).toMatchObject({ error: { name: 'TypeError', message: 'x' }, big: '5' })
+    expect(objects[2].authorization).toBe('[hidden]')
+    const cycle: { self?: unknown } = {}
+    cycle.self = cycle
+    const odd: string[] = []
+    standardLog({ env: {}, isTerminal: false, write: (line) => odd.push(line) }).warn('odd', cycle)
+    expect(JSON.parse(odd[0] ?? '')).toMatchObject({ level: 'warn', message: 'odd' })
+  })
+
+  test('says as much as LOG_LEVEL, in the form of LOG_FORMAT', () => {
+    const count = (env: Record<string, string>) => said({ env }).length
+    expect(
+      ['debug', 'info', 'warn', 'error', 'silent'].map((LOG_LEVEL) => count({ LOG_LEVEL })),
+    ).toEqual([4, 3, 2, 1, 0])
+    expect(said({ env: { LOG_FORMAT: 'json' }, isTerminal: true })[0]).toMatch(/^\{/)
+    expect(said({ env: { LOG_FORMAT: 'text' }, isTerminal: false })[0]).toMatch(/^03:04:05/)
   })
 })
 

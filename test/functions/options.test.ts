@@ -39,6 +39,8 @@ describe('createEngine refuses, before it touches a database,', () => {
     { options: { database: '' }, code: 'OPTION_INVALID', says: 'postgres://' },
     { options: { database: {} }, code: 'OPTION_INVALID', says: 'pg.Pool' },
     { options: { database: 5 }, code: 'OPTION_INVALID', says: 'postgres://' },
+    { options: { listen: 'a:secret@b' }, code: 'OPTION_INVALID', says: 'postgres://' },
+    { options: { listen: true }, code: 'OPTION_INVALID', says: 'or false' },
     { options: { worker: 'yes' }, code: 'OPTION_INVALID', says: 'concurrency' },
     { options: { worker: { concurency: 5 } }, code: 'OPTION_UNKNOWN', says: 'concurrency' },
     { options: { worker: { concurrency: 0 } }, code: 'OPTION_INVALID', says: 'whole number' },
@@ -85,6 +87,18 @@ describe('the database', () => {
   test('can be a pool', () => {
     const pool = { query: () => {}, connect: () => {}, options: { host: 'a' } }
     expect(readEngineOptions({ database: pool }, {}).database).toEqual({ kind: 'pool', pool })
+  })
+})
+
+describe('where notifications are heard', () => {
+  const env = { PERDURE_LISTEN_URL: 'postgres://direct/b' }
+  test.each([
+    { given: undefined, env: {}, listen: null },
+    { given: undefined, env, listen: 'postgres://direct/b' },
+    { given: false, env, listen: false },
+    { given: 'postgresql://other/b', env, listen: 'postgresql://other/b' },
+  ] as const)('listen $given with $env is $listen', ({ given, env, listen }) => {
+    expect(readEngineOptions({ listen: given }, env).listen).toBe(listen)
   })
 })
 

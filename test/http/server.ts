@@ -50,6 +50,12 @@ export const routing = graph({
   ],
 })
 
+export const spoken = workflow('spoken', async (wf, words: readonly string[]) => {
+  await wf.do('speak', (step) => {
+    for (const word of words) step.publish({ word, at: new Date(5) })
+  })
+})
+
 /** One at a time, and each until it is told to go. */
 export const single = workflow(
   'single',
@@ -61,7 +67,10 @@ export const single = workflow(
     ),
 )
 
-export const DEFINITIONS = [order, echo, failing, parent, shown, picking, routing, single] as const
+export const DEFINITIONS = [
+  ...([order, echo, failing, parent, shown] as const),
+  ...([picking, routing, spoken, single] as const),
+] as const
 
 export interface Sent {
   readonly token?: string

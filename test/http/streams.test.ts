@@ -1,10 +1,12 @@
-// Server-sent events of a run.
+// Server-sent events: of a run, of what its steps publish, and of all runs.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../src/client/index.js'
 import { makeHandler } from '../../src/http/handler.js'
 import { readOptions } from '../../src/http/options.js'
 import { StreamPool, type StreamSettings } from '../../src/http/streams.js'
-import { order, serverOf } from './server.js'
+import { all } from '../support/world.js'
+import { echo, order, serverOf, spoken } from './server.js'
 
 const server = serverOf()
 const TOKEN = 'a-token-of-thirty-two-characters'
@@ -14,9 +16,11 @@ function handlerWith(changes: Partial<StreamSettings>, options: object = { open:
   onTestFinished(() => pool.close())
   const settings = readOptions({ rateLimit: false, ...options }, 'createHandler', [])
   const handler = makeHandler(server.engine as never, settings, pool)
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    handler(new Request(`http://127.0.0.1/api/v1${path}`, { headers }))
   const open = (id: string, headers: Record<string, string> = {}) =>
-    handler(new Request(`http://127.0.0.1/api/v1/runs/${id}/events`, { headers }))
-  return { pool, open }
+    get(`/runs/${id}/events`, headers)
+  return { pool, open, get }
 }
 
 const waiting = async (id: string) => {
@@ -123,5 +127,103 @@ describe('the stream of a run', () => {
     isKnown = false
     const blocks = await blocksOf(stream)
     expect(blocks.join()).not.toContain('event: end')
+  })
+})
+
+const fieldsOf = (block: string) => ({
+  id: /^id: (.*)$/m.exec(block)?.[1],
+  event: /^event: (.*)$/m.exec(block)?.[1],
+  data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? 'null'),
+})
+
+describe('the stream of what steps publish', () => {
+  test('[X11] has every value once and in order, and goes on behind its last-event-id', async () => {
+    const run = await server.engine.start(spoken, ['a', 'b', 'c'])
+    const { get } = handlerWith({})
+    const blocks = await blocksOf(await get(`/runs/${run.id}/stream`))
+    const events = blocks.filter((block) => /^id:/m.test(block)).map(fieldsOf)
+    expect(events.map(({ id, event, data }) => [id, event, data.value.word])).toEqual([
+      ['1', 'published', 'a'],
+      ['2', 'published', 'b'],
+      ['3', 'published', 'c'],
+    ])
+    expect(events[0]?.data).toMatchObject({ step: 'speak', attempt: 1, isFirst: true, offset: 1 })
+    expect(blocks.at(-1)).toBe('event: end\ndata: {}')
+    const rest = await get(`/runs/${run.id}/stream`, { 'last-event-id': '2' })
+    expect(idsOf(await blocksOf(rest))).toEqual([3])
+    expect((await get(`/runs/${run.id}/stream`, { 'last-event-id': 'x' })).status).toBe(400)
+    expect((await get('/runs/nobody/stream')).status).toBe(404)
+    const client = createClient<typeof server.engine>('http://127.0.0.1', {
+      fetch: ((url: string, init: RequestInit) =>
+        get(url.slice('http://127.0.0.1/api/v1'.length), init.headers as never)) as never,
+    })
+    const own = await all(run.stream({ after: 1 }))
+    expect(await all(client.handle(spoken, run.id).stream({ after: 1 }))).toStrictEqual(own)
+  })
+})
+
+describe('the stream of all runs', () => {
+  const isChange = (block: string) => /^event: change$/m.test(block)
+
+  test('[X11] begins with a reload, tells each change once, and goes on behind its last-event-id in another process', async () => {
+    const first = handlerWith({})
+    const stream = await first.get('/changes')
+    let isBegun = false
+    const began = await blocksOf(stream, (text) => {
+      if (!isBegun && /event: reload/.test(text)) {
+        isBegun = true
+        void server.engine.start(echo, 1, { id: 'changed' })
+      }
+      return /run\.created/.test(text)
+    })
+    expect(fieldsOf(began[1] ?? '')).toMatchObject({ event: 'reload', data: { isReload: true } })
+    const seen = began.filter(isChange).map(fieldsOf)
+    expect(seen[0]?.data).toMatchObject({
+      runId: 'changed',
+      workflow: 'echo',
+      workspace: 'default',
+      kind: 'run.created',
+      seq: 1,
+    })
+    await server.engine.handle(echo, 'changed').result()
+    const { id } = await server.engine.start(echo, 2, { id: 'changed-too' })
+    await server.engine.handle(echo, id).result()
+    const last = seen.at(-1)?.id ?? ''
+    const second = handlerWith({})
+    const isEnough = (text: string) => /changed-too[^\n]*run\.completed/.test(text)
+    const rest = await blocksOf(await second.get('/changes', { 'last-event-id': last }), isEnough)
+    const told = [...seen, ...rest.filter(isChange).map(fieldsOf)].map(({ data }) => data)
+    for (const run of ['changed', 'changed-too']) {
+      const seqs = told.filter(({ runId }) => runId === run).map(({ seq }) => seq)
+      expect(seqs).toEqual([1, 2])
+    }
+    expect([first.pool.count, second.pool.count]).toEqual([0, 0])
+  })
+
+  test('[X11] [X14] a cursor that is too old is told to reload, and what is no cursor is 400', async () => {
+    const { get } = handlerWith({})
+    const old = await blocksOf(await get('/changes', { 'last-event-id': '0-0-0' }), (text) =>
+      /reload/.test(text),
+    )
+    expect(fieldsOf(old[1] ?? '')).toMatchObject({ event: 'reload' })
+    for (const id of ['5', '-1', "'; --", '1-1', 'x'.repeat(5_000)]) {
+      expect((await get('/changes', { 'last-event-id': id })).status).toBe(400)
+    }
+    const client = createClient('http://127.0.0.1', {
+      workspace: 'elsewhere',
+      fetch: ((url: string, init: RequestInit) =>
+        get(url.slice('http://127.0.0.1/api/v1'.length), init.headers as never)) as never,
+    })
+    const heard: unknown[] = []
+    for await (const change of client.changes()) {
+      if (change.isReload) {
+        await server.engine.start(echo, 1, { workspace: 'default' })
+        await server.engine.start(echo, 1, { workspace: 'elsewhere', id: 'mine' })
+        continue
+      }
+      heard.push([change.runId, change.workspace, change.at instanceof Date])
+      break
+    }
+    expect(heard).toEqual([['mine', 'elsewhere', true]])
   })
 })

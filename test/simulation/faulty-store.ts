@@ -238,6 +238,22 @@ export class FaultyStore implements Store {
     return this.call('webhookTargets', () => this.world.memory.webhookTargets(...args))
   }
 
+  publish(...args: Parameters<Store['publish']>) {
+    return this.call('publish', () => this.world.memory.publish(...args))
+  }
+
+  chunks(...args: Parameters<Store['chunks']>) {
+    return this.call('chunks', () => this.world.memory.chunks(...args))
+  }
+
+  follow() {
+    return this.call('follow', () => this.world.memory.follow())
+  }
+
+  changes(...args: Parameters<Store['changes']>) {
+    return this.call('changes', () => this.world.memory.changes(...args))
+  }
+
   async open(by: Worker, limitMs: number): Promise<StepTransaction> {
     const inner = await this.call('open', () => this.world.memory.open(by, limitMs))
     const transaction: StepTransaction = {

@@ -159,6 +159,7 @@ const madeFrom = (json: GraphJson): GraphMade => ({
     input: null,
     signals: {},
     state: null,
+    stream: null,
     triggers: [],
     limits: null,
   },

@@ -121,7 +121,16 @@ export function opsProgram(stage: Stage): Program {
 }
 
 const madeFrom = (name: string, described: Machine): MachineMade => ({
-  ...{ name, version: '1', description: null, input: null, signals: {}, limits: null, state: null },
+  ...{
+    name,
+    version: '1',
+    description: null,
+    input: null,
+    signals: {},
+    limits: null,
+    state: null,
+    stream: null,
+  },
   ...{ timeoutMs: null, triggers: [], kind: 'machine', machine: described, source: '' },
 })
 

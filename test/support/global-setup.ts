@@ -2,22 +2,28 @@
 
 import { writeFileSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
+import { findPgBouncer } from './pgbouncer.mjs'
 import { providePostgres } from './servers.mjs'
 
 export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory'
 
 /** `skip` is the reason and `enable` the command that would make it run; both null when it runs. */
-export interface Database {
+export interface Part {
+  readonly name: string
+  readonly skip: string | null
+  readonly enable: string | null
+}
+
+export interface Database extends Part {
   readonly name: DatabaseName
   /** As `database` of createEngine; null for the store in memory, and when skipped. */
   readonly url: string | null
-  readonly skip: string | null
-  readonly enable: string | null
 }
 
 declare module 'vitest' {
   export interface ProvidedContext {
     databases: readonly Database[]
+    pgbouncer: Part
     fast: boolean
   }
 }
@@ -30,21 +36,28 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const stop = async () => {
     await Promise.all(servers.map((server) => server.stop()))
   }
+  const [postgres15, postgres18, pgbouncer] = await Promise.all([
+    open(15, fast, servers),
+    open(18, fast, servers),
+    lookForPgBouncer(fast),
+  ])
   const databases: Database[] = [
-    ...(await Promise.all([open(15, fast, servers), open(18, fast, servers)])),
+    postgres15,
+    postgres18,
     { name: 'pglite', url: 'memory:', skip: null, enable: null },
     { name: 'memory', url: null, skip: null, enable: null },
   ]
   // For the table that scripts/test.mjs prints at the end.
   const report = process.env.PERDURE_TEST_DATABASES
-  if (report) writeFileSync(report, JSON.stringify(databases))
+  if (report) writeFileSync(report, JSON.stringify([...databases, pgbouncer]))
   try {
-    checkRequired(databases)
+    checkRequired([...databases, pgbouncer])
   } catch (error) {
     await stop()
     throw error
   }
   project.provide('databases', databases)
+  project.provide('pgbouncer', pgbouncer)
   project.provide('fast', fast)
   return stop
 }
@@ -62,14 +75,25 @@ async function open(version: 15 | 18, fast: boolean, servers: Server[]): Promise
   }
 }
 
-/** REQUIRE=postgres15,postgres18 turns a skip into a failure; the browser is looked for in test/browser. */
-function checkRequired(databases: readonly Database[]): void {
+async function lookForPgBouncer(fast: boolean): Promise<Part> {
+  const name = 'pgbouncer'
+  if (fast) return { name, skip: 'left out by --fast', enable: 'npm test' }
+  try {
+    await findPgBouncer()
+    return { name, skip: null, enable: null }
+  } catch (error) {
+    return { name, skip: (error as Error).message, enable: 'apt-get install pgbouncer' }
+  }
+}
+
+/** REQUIRE=postgres15,postgres18,pgbouncer turns a skip into a failure; the browser is looked for in test/browser. */
+function checkRequired(parts: readonly Part[]): void {
   const required = process.env.REQUIRE?.split(',').filter(Boolean) ?? []
   const missing = required.flatMap((name) => {
     if (name === 'browser') return []
-    const database = databases.find((candidate) => candidate.name === name)
-    if (database && database.skip === null) return []
-    return [`${name} (${database?.skip ?? 'not a name of a database'})`]
+    const part = parts.find((candidate) => candidate.name === name)
+    if (part && part.skip === null) return []
+    return [`${name} (${part?.skip ?? 'not a name of a server'})`]
   })
   if (missing.length > 0) throw new Error(`REQUIRE asks for what is missing: ${missing.join(', ')}`)
 }

@@ -19,11 +19,11 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from './guarded.mjs'
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const START_MS_MAX = 60_000
@@ -103,7 +103,7 @@ class Server {
   /** Another process may take the probed port before we do, so a few ports are tried. */
   async firstStart() {
     for (let tries = 3; ; tries -= 1) {
-      this.#port = await freePort()
+      ;[this.#port] = await freePorts(1)
       try {
         return await this.start()
       } catch (error) {
@@ -274,7 +274,7 @@ function initialise(bin, dataDir, version, fsync, user) {
 // ── processes ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** PostgreSQL refuses to run as root: then it runs as `postgres`, or as nobody. */
-function serverUser() {
+export function serverUser() {
   if (process.getuid?.() !== 0) return {}
   const users = readFileSync('/etc/passwd', 'utf8')
   const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(users) ?? [null, 65534, 65534]
@@ -324,12 +324,4 @@ function kill(pid, signal) {
   try {
     process.kill(pid, signal)
   } catch {} // gone already
-}
-
-async function freePort() {
-  const probe = createServer()
-  await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

@@ -42,11 +42,25 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: [...SURFACE, '*', 'node:*'],
   // Only types of the surface: it runs in browsers.
   client: ['index.ts', 'model', 'devalue'],
-  cli: [...SURFACE, 'http', '*', 'node:*'],
+  cli: [
+    ...SURFACE,
+    ...[
+      'http',
+      'client',
+      'tools',
+      'live-log.ts',
+      'reopen.ts',
+      'authoring/definition.ts',
+      'authoring/graph/check.ts',
+    ],
+    ...['*', 'node:*'],
+  ],
   nestjs: [...SURFACE, 'http', '*', 'node:*'],
   otel: [...SURFACE, '*', 'node:*'],
   // As the files directly in src: it composes an engine of its own.
-  testing: ['.', 'model', 'kernel', 'authoring', 'engine', 'store', '*', 'node:*'],
+  testing: ['.', 'model', 'kernel', 'authoring', 'engine', 'store', 'tools', '*', 'node:*'],
+  // As those: what operators need beyond the calls of an engine.
+  tools: ['.', 'model', 'kernel', 'authoring', 'engine', 'store', 'node:*'],
   // The files directly in src compose everything.
   '.': [
     ...['.', 'model', 'kernel', 'authoring', 'engine', 'egress', 'store', 'upkeep', 'redis'],

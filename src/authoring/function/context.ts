@@ -16,12 +16,15 @@ export interface Context extends Executing {
   readonly waits: OpenWaits
   /** Of the state that it shows. */
   readonly stateSchema: Schema | null
+  /** Of what its steps publish. */
+  readonly streamSchema: Schema | null
 }
 
 /** What a context needs of the definition. */
 export interface ContextOfRun {
   readonly version: string
   readonly state: Schema | null
+  readonly stream: Schema | null
 }
 
 /** Inside a scope: another turn, the same run. */
@@ -56,6 +59,10 @@ class ContextOf implements Context {
     return this.#made.state
   }
 
+  get streamSchema(): Schema | null {
+    return this.#made.stream
+  }
+
   get run(): RunRef {
     this.#run ??= runRef(this.turn.run, this.#made.version)
     return this.#run
@@ -63,7 +70,8 @@ class ContextOf implements Context {
 
   get log(): Log {
     const { turn, around } = this
-    this.#log ??= runLog(around.log, { runId: turn.run.id }, () => turn.replaying)
+    const { id: runId, definition: workflow } = turn.run
+    this.#log ??= runLog(around.log, { runId, workflow }, () => turn.replaying)
     return this.#log
   }
 
@@ -97,6 +105,10 @@ class InnerContext implements Context {
 
   get stateSchema(): Schema | null {
     return this.#outer.stateSchema
+  }
+
+  get streamSchema(): Schema | null {
+    return this.#outer.streamSchema
   }
 
   /** What is open outside is open here; what is opened here is not open outside. */

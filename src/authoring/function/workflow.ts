@@ -24,12 +24,13 @@ const OPTIONS = [
   'input',
   'signals',
   'state',
+  'stream',
   'timeout',
   'triggers',
   'limits',
 ]
 
-export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
+export type WorkflowOptions<R, I, S, St, X> = DefinitionOptions &
   Opt<{
     /** Checked once, where the run is started; code gets what it made of the input. */
     input: Schema<R, I>
@@ -37,6 +38,8 @@ export type WorkflowOptions<R, I, S, St> = DefinitionOptions &
     signals: S
     /** Of wf.setState, checked where it is called. */
     state: Schema<St, St> | Schema<unknown, St>
+    /** Of step.publish, checked where it is called. */
+    stream: Schema<X, X> | Schema<unknown, X>
   }>
 
 export type WorkflowMade = Extract<Made, { kind: 'workflow' }>
@@ -52,11 +55,12 @@ export function workflow<
   R = I,
   S extends Dict<Schema> = Dict<Schema<unknown>>,
   St = unknown,
+  X = unknown,
 >(
   name: N,
-  options: WorkflowOptions<R, I, S, St>,
-  fn: (wf: Wf<FnTypes<I, R, unknown, S, St>>, input: I) => Result<O>,
-): Definition<N, FnTypes<I, R, O, S, St>>
+  options: WorkflowOptions<R, I, S, St, X>,
+  fn: (wf: Wf<FnTypes<I, R, unknown, S, St, X>>, input: I) => Result<O>,
+): Definition<N, FnTypes<I, R, O, S, St, X>>
 export function workflow(...args: readonly unknown[]): Definition {
   const { facts, fn } = readDefinition<WorkflowMade['fn']>('workflow', OPTIONS, args)
   return branded({ ...facts, kind: 'workflow', fn })

@@ -203,6 +203,7 @@ function argsOf({ state, context: ctx }: Call, event: SentEvent): ActionArgs<unk
     get documents() {
       return ctx.documents
     },
+    publish: (value) => ctx.publish(value),
     transaction: (fn) => ctx.transaction(fn),
     start: (child, ...more) => ctx.start(child, ...more),
     all: (children, options) => ctx.all(children, options),

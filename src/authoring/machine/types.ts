@@ -141,6 +141,7 @@ export type TransitionsDefinition<N extends string, I, R, St, O, P, G> = Definit
     parsed: I
     output: O
     state: St
+    stream: unknown
     event: AnyEvent
     /** Also of those that do not wait: only the engine can tell, and refuses them. */
     sends: { [K in keyof G & string]: G[K] }
@@ -213,6 +214,7 @@ export type EventsDefinition<N extends string, C, S extends string, E, O> = Defi
     parsed: Partial<C> | undefined
     output: O
     state: C
+    stream: unknown
     event: SentOf<E>
     sends: { [K in keyof E & string]: InOf<E[K]> }
     signals: { [K in keyof E & string]: OutOf<E[K]> }

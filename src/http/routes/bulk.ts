@@ -5,7 +5,7 @@ import type { Client, RunInfo } from '../../index.js'
 import { type ErrorCode, PerdureError } from '../../model/errors.js'
 import { requestInvalid } from '../errors.js'
 import { type Call, route } from '../route.js'
-import { instant, STATUSES, texts } from '../schemas.js'
+import { instant, KINDS, STATUSES, texts } from '../schemas.js'
 import { checkWorkspace, given } from './shared.js'
 
 const tag = 'runs'
@@ -18,6 +18,7 @@ const filter = z
     workflow: z.string().optional(),
     status: z.array(z.enum([...STATUSES, 'canceled'])).optional(),
     reason: z.string().optional(),
+    kind: z.enum(KINDS).optional(),
     tags: texts.optional(),
     parentId: z.string().optional(),
     createdAfter: instant.optional(),

@@ -169,7 +169,9 @@ const result = route({
       const options = { timeout: waitMs, signal: request.signal }
       return { id, isOver: true, status: 'completed', output: await handle.result(options) }
     } catch (error) {
-      if (PerdureError.is(error, 'WAIT_TIMED_OUT')) return { id, isOver: false, status }
+      // Closed while it waited: whoever asks again asks another process, or new code.
+      const isToAskAgain = PerdureError.is(error, 'WAIT_TIMED_OUT', 'ENGINE_CLOSED')
+      if (isToAskAgain && run.finishedAt === null) return { id, isOver: false, status }
       if (!PerdureError.is(error, ...ENDS)) throw error
       const { code, message, hint } = error
       const cause = causeFor(caller, error.cause)
@@ -200,10 +202,56 @@ const events = route({
   },
 })
 
+const published = route({
+  method: 'GET',
+  path: '/runs/{id}/stream',
+  role,
+  tag,
+  summary:
+    'What its steps publish as server-sent events: what is stored, then each value as it is stored, until the run has ended. The id of an event is its offset; last-event-id goes on behind it.',
+  query: z.strictObject({ after: z.string().optional(), ...ofWorkflow }),
+  contentType: 'text/event-stream',
+  handle: async ({ client, params, query, request, stream }) => {
+    const after = afterOf(request.headers.get('last-event-id') ?? query.after)
+    const { id, workflow } = await runOf(client, params.id ?? '', query.workflow)
+    const handle = client.handle(workflow, id)
+    return stream(async function* values(signal) {
+      for await (const data of handle.stream({ after, signal })) {
+        yield { id: String(data.offset), event: 'published', data }
+      }
+    })
+  },
+})
+
+const changes = route({
+  method: 'GET',
+  path: '/changes',
+  role,
+  tag,
+  summary:
+    'What is committed to the runs of the workspace, as server-sent events: each change once, those of a run in order. last-event-id goes on behind that event, in every process. The event reload says that runs are to be listed again: the first one, and where something may be missing.',
+  query: z.strictObject({ after: z.string().optional() }),
+  contentType: 'text/event-stream',
+  handle: ({ client, query, request, stream }) => {
+    const after = request.headers.get('last-event-id') ?? query.after
+    if (after !== undefined && after !== '' && !/^\d{1,19}-\d{1,18}-\d{1,9}$/.test(after)) {
+      throw notAnEvent()
+    }
+    return stream(async function* committed(signal) {
+      for await (const data of client.changes({ after: after || undefined, signal })) {
+        yield { id: data.cursor, event: data.isReload ? 'reload' : 'change', data }
+      }
+    })
+  },
+})
+
+const notAnEvent = () =>
+  requestInvalid([{ path: 'headers.last-event-id', message: 'is not the id of an event' }])
+
 function afterOf(text: string | undefined): number {
   if (text === undefined || text === '') return 0
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw requestInvalid([{ path: 'headers.last-event-id', message: 'is not the id of an event' }])
+  throw notAnEvent()
 }
 
 export const runRoutes = [
@@ -217,4 +265,6 @@ export const runRoutes = [
   explain,
   result,
   events,
+  published,
+  changes,
 ]

@@ -54,6 +54,15 @@ export function causeFor({ role }: Caller, cause: unknown): unknown {
 export const isCode = ({ version }: { readonly version: string }): boolean =>
   !version.startsWith('#')
 
+/** Of the definitions whose code is here: they stay as they are. */
+const NAMES = new WeakMap<Engine, ReadonlySet<string>>()
+
+function namesOf(engine: Engine): ReadonlySet<string> {
+  const names = NAMES.get(engine) ?? new Set(engine.definitions().map(({ name }) => name))
+  NAMES.set(engine, names)
+  return names
+}
+
 /** Something here or a live worker has it, or it is stored for that workspace. */
 export async function isKnown(
   engine: Engine,
@@ -61,7 +70,7 @@ export async function isKnown(
   name: string | null,
 ): Promise<boolean> {
   if (name === null) return false
-  if (engine.definitions().some((one) => one.name === name)) return true
+  if (namesOf(engine).has(name)) return true
   const codes = (await engine.workers()).flatMap(({ workflows }) => workflows).filter(isCode)
   return codes.some((code) => code.name === name) || (await client.graphs.get(name)) !== null
 }

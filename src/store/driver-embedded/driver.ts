@@ -2,6 +2,7 @@
 
 import type { Log } from '../../kernel/ports.js'
 import { insideTransaction } from '../../model/errors.js'
+import { TRANSACTION_MS } from '../../model/limits.js'
 import type { Driver, Lane, Row, SqlValue } from '../driver.js'
 import type { Connection } from './connection.js'
 import { closedError } from './failure.js'
@@ -61,11 +62,14 @@ export class EmbeddedDriver implements Driver {
     })
   }
 
-  async begin(limitMs: number): Promise<EmbeddedTransaction> {
+  async begin(limitMs: number, isLong = false): Promise<EmbeddedTransaction> {
     if (this.inside() !== null) throw insideTransaction('Another transaction')
     return new Promise((resolve, reject) => {
       this.#exclusive(async () => {
-        const transaction = await EmbeddedTransaction.begin(this.#connection, limitMs)
+        const transaction = await EmbeddedTransaction.begin(
+          this.#connection,
+          isLong ? limitMs : Math.min(limitMs, TRANSACTION_MS),
+        )
         this.#transactions.add(transaction)
         resolve(transaction)
         await transaction.freed

@@ -1,6 +1,5 @@
 // A transaction for user code: it has the one connection until it ends, so it ends soon.
 
-import { TRANSACTION_MS } from '../../model/limits.js'
 import type { DriverError, DriverTransaction, Row, SqlValue } from '../driver.js'
 import type { Connection } from './connection.js'
 import { abortedError, asUserSees, endedBySqlError, endedError, overLimitError } from './failure.js'
@@ -24,7 +23,7 @@ export class EmbeddedTransaction implements DriverTransaction {
 
   static async begin(connection: Connection, limitMs: number): Promise<EmbeddedTransaction> {
     await connection.exec('begin')
-    return new EmbeddedTransaction(connection, Math.min(limitMs, TRANSACTION_MS))
+    return new EmbeddedTransaction(connection, limitMs)
   }
 
   private constructor(connection: Connection, limitMs: number) {

@@ -2,6 +2,7 @@
 // every few seconds instead, and the foot of the menu says so.
 
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import type { Change } from 'perdure'
 import { useEffect, useSyncExternalStore } from 'react'
 import { api } from './api.js'
 
@@ -26,15 +27,6 @@ export const useLiveness = (): Liveness => useSyncExternalStore(subscribe, () =>
 /** How often to ask: rarely while the stream tells by itself. */
 export function useRefresh(everyMs: number): number {
   return useLiveness() === 'streaming' ? 30_000 : everyMs
-}
-
-/** What is read of a change. */
-interface Change {
-  readonly isReload: boolean
-  readonly runId?: string
-}
-interface Changing {
-  changes?(options: { readonly signal: AbortSignal }): AsyncIterable<Change>
 }
 
 /** News are gathered for so long. */
@@ -64,12 +56,10 @@ export function useLive(): void {
   }, [queries])
 }
 
-/** Ends when the stream does; a server without one has none. */
+/** Ends when the stream does. */
 async function followed(reader: NewsReader, signal: AbortSignal): Promise<void> {
-  const client = api().client as Changing
-  if (!client.changes) return
   try {
-    for await (const change of client.changes({ signal })) {
+    for await (const change of api().client.changes({ signal })) {
       become('streaming')
       reader.hear(change)
     }
@@ -99,9 +89,9 @@ class NewsReader {
     this.queries = queries
   }
 
-  hear({ isReload, runId }: Change): void {
-    if (isReload) this.isAll = true
-    else if (runId !== undefined) this.runs.add(runId)
+  hear(change: Change): void {
+    if (change.isReload) this.isAll = true
+    else this.runs.add(change.runId)
     this.timer ??= setTimeout(() => this.tell(), GATHER_MS)
   }
 

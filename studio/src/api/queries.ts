@@ -2,7 +2,15 @@
 // stream of the workspace says that something happened (live.ts).
 
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
-import type { Description, Explanation, LimitInfo, RunCount, RunInfo, WorkerInfo } from 'perdure'
+import type {
+  Activity,
+  Description,
+  Explanation,
+  LimitInfo,
+  RunCount,
+  RunInfo,
+  WorkerInfo,
+} from 'perdure'
 import { PerdureError } from '#errors'
 import { api, path } from './api.js'
 import { useRefresh } from './live.js'
@@ -82,3 +90,39 @@ export function useChildren(id: string, isAsked: boolean) {
     refetchInterval: useRefresh(5_000),
   })
 }
+
+export function useActivity(spanMs: number, buckets: number) {
+  return useQuery<Activity>({
+    queryKey: ['activity', spanMs, buckets],
+    queryFn: () => api().client.activity({ from: new Date(Date.now() - spanMs), buckets }),
+    refetchInterval: useRefresh(5_000),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** As `Me` of the API. */
+export interface Me {
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'author' | 'admin'
+  readonly workspaces: '*' | readonly string[]
+  readonly workspace: string
+  readonly version: string
+  readonly features: {
+    readonly database: 'postgresql' | 'embedded' | 'memory'
+    readonly isEmbedded: boolean
+    readonly isWorker: boolean
+    readonly retentionDays: number | null
+    readonly hasStudio: boolean
+  }
+}
+
+export function useMe() {
+  return useQuery({
+    queryKey: ['me'],
+    queryFn: () => api().ask<Me>({ path: '/me' }),
+    staleTime: 60_000,
+  })
+}
+
+/** May change runs. Until it is known who asks, the server decides. */
+export const useMayOperate = (): boolean => useMe().data?.role !== 'viewer'

@@ -1,8 +1,9 @@
 import { useState } from 'react'
+import { useMe } from '../api/queries.js'
 import { workspaceOf } from '../api/session.js'
 import { IconButton } from '../ui/button.js'
 import { Icon } from '../ui/icon.js'
-import { Link } from './router.js'
+import { Link, navigate } from './router.js'
 import { nextTheme, themeOf } from './theme.js'
 
 const ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const
@@ -16,12 +17,25 @@ export function TopBar({
 }) {
   const [theme, setTheme] = useState(themeOf)
   const workspace = workspaceOf()
+  const workspaces = useMe().data?.workspaces ?? []
   return (
     <header className="top-bar">
       <Link to="/" className="brand">
         Perdure
       </Link>
-      {workspace !== undefined && (
+      {Array.isArray(workspaces) && workspaces.length > 1 && (
+        <select
+          className="input workspaces"
+          aria-label="Workspace"
+          value={workspace ?? workspaces[0]}
+          onChange={(event) => navigate(`/?workspace=${encodeURIComponent(event.target.value)}`)}
+        >
+          {workspaces.map((name: string) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
+      {workspaces === '*' && workspace !== undefined && (
         <span className="workspace" title="The workspace whose runs you see">
           {workspace}
         </span>

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from 'react'
-import { useDefinitions } from '../api/queries.js'
+import { useDefinitions, useMayOperate } from '../api/queries.js'
 import { Button } from '../ui/button.js'
 
 const StartDialog = lazy(async () => ({ default: (await import('./start-dialog.js')).StartDialog }))
@@ -8,7 +8,8 @@ const StartDialog = lazy(async () => ({ default: (await import('./start-dialog.j
 export function StartButton({ workflow }: { readonly workflow?: string }) {
   const [isOpen, setOpen] = useState(false)
   const { data } = useDefinitions()
-  if (!data || data.length === 0) return null
+  const mayOperate = useMayOperate()
+  if (!data || data.length === 0 || !mayOperate) return null
   return (
     <>
       <Button icon="play" look="primary" onClick={() => setOpen(true)}>

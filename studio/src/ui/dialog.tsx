@@ -18,7 +18,10 @@ export function Dialog({
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current
-    if (dialog && !dialog.open) dialog.showModal()
+    if (!dialog || dialog.open) return
+    dialog.showModal()
+    // The browser would take the first button, which closes it.
+    dialog.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [])
   return (
     <dialog

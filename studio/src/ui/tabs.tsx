@@ -40,8 +40,7 @@ export function Tabs<N extends string>({
           tabIndex={name === at ? 0 : -1}
           onClick={() => onChange(name)}
         >
-          {label}
-          {count !== undefined && count > 0 && <span className="tab-count">{count}</span>}
+          {label} {count !== undefined && count > 0 && <span className="tab-count">{count}</span>}
         </button>
       ))}
     </div>

@@ -1,7 +1,8 @@
 // How many runs were started and ended, by time: bars above for what went well, below for what did not.
 
+import type { Activity, ActivityBucket } from 'perdure'
 import { useState } from 'react'
-import { type Activity, type ActivityBucket, useActivity } from '../../api/insight.js'
+import { useActivity } from '../../api/queries.js'
 import { clock, count } from '../../lib/format.js'
 
 const SPANS = [
@@ -18,7 +19,6 @@ const failures = ({ failed, timedOut }: ActivityBucket): number => failed + time
 export function ActivityChart() {
   const [spanMs, setSpanMs] = useState<number>(SPANS[0].ms)
   const { data } = useActivity(spanMs, BUCKETS)
-  if (data === null) return null
   return (
     <figure className="panel activity">
       <figcaption className="panel-head">

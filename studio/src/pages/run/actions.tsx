@@ -3,6 +3,7 @@
 import type { RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
 import { api } from '../../api/api.js'
+import { useMayOperate } from '../../api/queries.js'
 import { Button } from '../../ui/button.js'
 import { CancelDialog } from './cancel-dialog.js'
 import { canCancel, canPause, canRetry, isPaused } from './model/standing.js'
@@ -15,6 +16,7 @@ export function Actions({ run, moment }: { readonly run: RunInfo; readonly momen
   const { act, isBusy } = useAct(run.id)
   const [opened, setOpened] = useState<'cancel' | 'fork' | null>(null)
   const close = () => setOpened(null)
+  const mayOperate = useMayOperate()
   const { client } = api()
   // Two people who press it at once try it again once.
   const retry = () =>
@@ -22,6 +24,7 @@ export function Actions({ run, moment }: { readonly run: RunInfo; readonly momen
       () => client.retry(run.id, { expectedAttempt: run.attempt }),
       `${run.id} runs again from where it failed`,
     )
+  if (!mayOperate) return null
   return (
     <div className="run-actions">
       {canRetry(run) && (

@@ -25,6 +25,13 @@ export function DataTab({
       <Section title="Input" value={then.input} />
       {then.place !== null && <Section title="Place" value={then.place} />}
       {then.state !== undefined && <Section title="State" value={then.state} />}
+      {!then.isStateKnown && (
+        <Section
+          title="State"
+          value={undefined}
+          missing="Of the state that a function sets only the last one is kept."
+        />
+      )}
       {variables !== undefined && <Section title="Variables" value={variables} />}
       {then.error !== null && (
         <section className="data-part">

@@ -1,13 +1,14 @@
 // What can be sent to the run now: each a button, with a form made of its schema.
 
-import type { RunInfo } from 'perdure'
+import type { Offer, RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
 import { api } from '../../api/api.js'
+import { useMayOperate } from '../../api/queries.js'
 import { Button } from '../../ui/button.js'
 import { Dialog } from '../../ui/dialog.js'
 import { Skeleton } from '../../ui/empty.js'
 import { said } from '../../ui/toast.js'
-import { type Offer, offersOf } from './model/standing.js'
+import { offersOf } from './model/standing.js'
 import { useAct } from './use-act.js'
 
 const SchemaForm = lazy(() => import('../../forms/index.js'))
@@ -21,7 +22,8 @@ const WORDS: Readonly<Record<Offer['kind'], string>> = {
 export function Offers({ run }: { readonly run: RunInfo }) {
   const [opened, setOpened] = useState<Offer | null>(null)
   const offers = offersOf(run)
-  if (offers.length === 0) return null
+  const mayOperate = useMayOperate()
+  if (offers.length === 0 || !mayOperate) return null
   return (
     <div className="run-offers">
       <span className="muted">

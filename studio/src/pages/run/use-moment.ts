@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { JournalEntry, RunInfo } from 'perdure'
 import { useMemo } from 'react'
-import { api, path } from '../../api/api.js'
+import { api } from '../../api/api.js'
 import { useSearch } from '../../app/router.js'
 import { type Then, thenOf } from './model/then.js'
 
@@ -30,17 +30,16 @@ export function useMoment(entries: readonly JournalEntry[]): Moment {
   }, [entries, seq, last, setSearch])
 }
 
-/** The run as it was then. Where the server cannot tell, what the journal says. */
+/** The run as it was then; until the server has told, what the journal says. */
 export function useThen(run: RunInfo, { seq, entries }: Moment): Then {
   const asked = useQuery({
     queryKey: ['run', run.id, 'at', seq],
-    queryFn: () => api().ask<Then>({ path: path`/runs/${run.id}/at`, query: { seq } }),
+    queryFn: () => api().client.at(run.id, seq ?? 1),
     enabled: seq !== null,
     staleTime: Number.POSITIVE_INFINITY,
-    placeholderData: (before) => before,
   })
   return useMemo(() => {
-    if (seq === null) return { ...run, variables: null, documents: null }
+    if (seq === null) return { ...run, isStateKnown: true, variables: null, documents: null }
     return asked.data ?? thenOf(entries)
   }, [run, seq, entries, asked.data])
 }

@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { RunInfo } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
+import { useMayOperate } from '../../api/queries.js'
 import { plural } from '../../lib/format.js'
 import { Button } from '../../ui/button.js'
 import { canCancel } from '../run/model/standing.js'
@@ -25,9 +26,9 @@ export function BulkBar({
 }) {
   const [action, setAction] = useState<BulkAction | null>(null)
   const queries = useQueryClient()
-  // The style is looked at here and not by the server: it cannot find all of a style.
-  const isForAll = chosen.length === 0 && isFiltered && filters.style === null
-  if (chosen.length === 0 && !isForAll) return null
+  const isForAll = chosen.length === 0 && isFiltered
+  const mayOperate = useMayOperate()
+  if (!mayOperate || (chosen.length === 0 && !isForAll)) return null
   const retryable = chosen.filter((run) => run.status === 'failed' && run.retryable)
   const stoppable = chosen.filter(canCancel)
   const done = (): void => {

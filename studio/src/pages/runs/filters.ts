@@ -43,12 +43,13 @@ export function filtersOf(search: URLSearchParams): Filters {
   }
 }
 
-/** As the API takes it; the style is looked at here. */
+/** As the API takes it. */
 export function queryOf(filters: Filters, now: number): Filter {
-  const { statuses, workflow, reason, tag, span, text } = filters
+  const { statuses, workflow, style, reason, tag, span, text } = filters
   return {
     ...(statuses.length > 0 && { status: statuses }),
     ...(workflow !== null && { workflow }),
+    ...(style !== null && { kind: style }),
     ...(reason !== null && { reason }),
     ...(tag !== null && { tags: tagsOf(tag) }),
     ...(span !== null && { createdAfter: new Date(now - SPANS[span].ms) }),

@@ -39,9 +39,8 @@ export function useRuns(filters: Filters) {
   const { data } = list
   return useMemo(() => {
     const shown = data?.pages.flatMap((page) => page.items) ?? []
-    const isMeant = (run: RunInfo): boolean => filters.style === null || run.kind === filters.style
-    return { list, ...merged(shown.filter(isMeant), (head.data ?? []).filter(isMeant)) }
-  }, [list, data, head.data, filters.style])
+    return { list, ...merged(shown, head.data ?? []) }
+  }, [list, data, head.data])
 }
 
 /** Rows in their places, as new as the head of the list knows them; and how many stand before them. */

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { RunInfo } from 'perdure'
 import { useMemo } from 'react'
-import { api, path } from '../../../api/api.js'
+import { api } from '../../../api/api.js'
 import { useDefinition } from '../../../api/queries.js'
 import { Diagram as Drawn } from '../../../diagram/index.js'
 import { Empty } from '../../../ui/empty.js'
@@ -71,17 +71,15 @@ function useModel(run: RunInfo, story: Story, then: Then, moment: Moment): RunMo
 
 const NONE: readonly string[] = []
 
-/** Steps that other runs of this function took: shown faintly. A server that does not count them gives none. */
+/** Steps that other runs of this function took: shown faintly. */
 function useOthers(run: RunInfo): readonly string[] {
   const { data } = useQuery({
     queryKey: ['workflows', run.workflow, 'steps'],
     queryFn: async () => {
-      const asked = { path: path`/workflows/${run.workflow}/steps` }
-      const { items } = await api().ask<{ items: readonly { readonly name: string }[] }>(asked)
+      const { items } = await api().client.stepStats(run.workflow)
       return items.map(({ name }) => name).slice(0, 40)
     },
     enabled: run.kind === 'workflow',
-    retry: false,
     staleTime: 60_000,
   })
   return data ?? NONE

@@ -1,10 +1,7 @@
 // What a run is at now, and what can be done about it. Pure.
 
-import type { RunInfo } from 'perdure'
+import type { Offer, RunInfo } from 'perdure'
 import type { Status } from '../../../ui/statuses.js'
-
-/** Something that can be sent to it now. */
-export type Offer = Extract<RunInfo, { status: 'waiting' }>['available'][number]
 
 const FINAL: readonly Status[] = ['completed', 'failed', 'cancelled', 'timed_out']
 export const isOver = (status: Status): boolean => FINAL.includes(status)

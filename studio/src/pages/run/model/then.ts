@@ -8,6 +8,8 @@ export interface Then {
   readonly status: Status
   readonly place: string | null
   readonly state?: unknown
+  /** What a function said of its state leaves no trace but the last one. */
+  readonly isStateKnown: boolean
   readonly input?: unknown
   readonly output?: unknown
   readonly error: RunInfo['error']
@@ -35,6 +37,7 @@ export function thenOf(entries: readonly JournalEntry[]): Then {
     status: end ?? (isWaiting ? 'waiting' : 'running'),
     place: at?.place ?? null,
     state: at?.state,
+    isStateKnown: true,
     input: entries[0]?.input,
     output: end === 'completed' ? last?.output : undefined,
     error: last?.error ?? null,
