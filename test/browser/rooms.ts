@@ -39,6 +39,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve())
   })
 
+export const NARROW = ['narrow-1', 'narrow-2', 'narrow-3']
+
 /** A name that a page must show as text. */
 export const HOSTILE = '<img src=x onerror=alert(1)>'
 
@@ -54,8 +56,7 @@ export async function engineWithRooms(): Promise<Engine> {
   await engine.run(leads, { id: 'l-1', email: 'bob@acme.example' }, { id: 'lead-1' })
   const { id: _, ...drawn } = leads.json
   await engine.graphs.save({ id: 'drawn-leads', ...drawn })
-  for (const id of ['narrow-1', 'narrow-2', 'narrow-3'])
-    await engine.start(narrow, undefined, { id })
+  for (const id of NARROW) await engine.start(narrow, undefined, { id })
   const input = { id: 'r-2' }
   await engine.schedules.set({ id: 'nightly', workflow: refund, cron: '30 3 * * 1-5', input })
   await engine.schedules.set({ id: 'hourly', workflow: refund, every: '1h', input })
