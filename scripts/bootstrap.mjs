@@ -175,8 +175,10 @@ export function failWith(error) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  // Not awaited: studio.mjs imports this file, which would then wait for itself.
-  bootstrap().then(({ built }) => {
-    process.exitCode = built ? 0 : 1
-  }, failWith)
+  // Not awaited: studio.mjs imports this module, and would wait for it.
+  void bootstrap()
+    .catch(failWith)
+    .then(({ built }) => {
+      process.exitCode = built ? 0 : 1
+    })
 }

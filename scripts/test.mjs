@@ -26,20 +26,20 @@ const checks = {
   ),
 }
 const hash = testedHash()
-const { code, interrupted, report, databases } = await runVitest(args, { fast }).catch(failWith)
+const { code, interrupted, report, parts } = await runVitest(args, { fast }).catch(failWith)
 const tests = report ? testsOf(report) : []
 const broken = report ? brokenFiles(report) : []
 const count = (status) => tests.filter((test) => test.status === status).length
 const failedChecks = Object.keys(checks).filter((name) => !checks[name])
 
 const isWhole = !fast && !interrupted && args.length === 0 && tests.length > 0
-if (isWhole && databases.every(({ skip }) => !skip))
+if (isWhole && parts.every(({ skip }) => !skip))
   writeFileSync(LAST_REPORT, JSON.stringify({ hash, report }))
 
 console.log('')
 for (const name of failedChecks) console.log(`failed   ${name}`)
 for (const file of broken) console.log(`failed   ${file} as a whole`)
-for (const { name, skip, enable } of databases) {
+for (const { name, skip, enable } of parts) {
   if (!skip && tests.length > 0) console.log(`ran      ${name}`)
   if (skip) console.log(`skipped  ${name}: ${skip.split('\n', 1)[0]}\n         enable: ${enable}`)
 }

@@ -18,7 +18,7 @@ export function testedHash() {
 /** `report` is null when vitest did not get as far as writing one. */
 export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) {
   const reportFile = join(CACHE, `vitest-${process.pid}.json`)
-  const databasesFile = join(CACHE, `databases-${process.pid}.json`)
+  const partsFile = join(CACHE, `parts-${process.pid}.jsonl`)
   // Ctrl-C reaches vitest too; it ends, and we still print what there is.
   let interrupted = false
   const onInterrupt = () => {
@@ -35,17 +35,19 @@ export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) 
       `--outputFile.json=${reportFile}`,
       ...args,
     ],
-    { stdio, env: { PERDURE_TEST_FAST: fast ? '1' : '', PERDURE_TEST_DATABASES: databasesFile } },
+    { stdio, env: { PERDURE_TEST_FAST: fast ? '1' : '', PERDURE_TEST_PARTS: partsFile } },
   )
   process.off('SIGINT', onInterrupt)
-  return { code, interrupted, report: take(reportFile), databases: take(databasesFile) ?? [] }
+  const [report = null] = take(reportFile)
+  return { code, interrupted, report, parts: take(partsFile) }
 }
 
+/** One JSON in each line. */
 function take(file) {
-  if (!existsSync(file)) return null
-  const value = JSON.parse(readFileSync(file, 'utf8'))
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   rmSync(file)
-  return value
+  return lines.map((line) => JSON.parse(line))
 }
 
 /** Every test of a report as { file, title, suite, status: passed | failed | skipped }. */

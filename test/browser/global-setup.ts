@@ -1,8 +1,8 @@
 // One browser for all tests of this project, or the reason why there is none.
 
-import { readFileSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
+import { reportParts } from '../support/parts.js'
 import { ENABLE, findBrowser } from './find-browser.js'
 
 declare module 'vitest' {
@@ -30,11 +30,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** For the table that scripts/test.mjs prints at the end, beside the databases. */
+/** For the table that scripts/test.mjs prints at the end. */
 function report(skip: string | null): void {
-  const file = process.env.PERDURE_TEST_DATABASES
-  if (!file) return
-  const found = JSON.parse(readFileSync(file, 'utf8')) as object[]
   const enable = skip === null ? null : ENABLE
-  writeFileSync(file, JSON.stringify([...found, { name: 'browser', url: null, skip, enable }]))
+  reportParts([{ name: 'browser', skip, enable }])
 }

@@ -1,18 +1,11 @@
 // Starts each real server once per test run and tells the tests where it is, or why it is missing.
 
-import { writeFileSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
+import { type Part, reportParts } from './parts.js'
 import { findPgBouncer } from './pgbouncer.mjs'
 import { providePostgres } from './servers.mjs'
 
 export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory'
-
-/** `skip` is the reason and `enable` the command that would make it run; both null when it runs. */
-export interface Part {
-  readonly name: string
-  readonly skip: string | null
-  readonly enable: string | null
-}
 
 export interface Database extends Part {
   readonly name: DatabaseName
@@ -47,9 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     { name: 'pglite', url: 'memory:', skip: null, enable: null },
     { name: 'memory', url: null, skip: null, enable: null },
   ]
-  // For the table that scripts/test.mjs prints at the end.
-  const report = process.env.PERDURE_TEST_DATABASES
-  if (report) writeFileSync(report, JSON.stringify([...databases, pgbouncer]))
+  reportParts([...databases, pgbouncer])
   try {
     checkRequired([...databases, pgbouncer])
   } catch (error) {

@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['1 … 6', 'the tabs of a run'],
   ['[  ]', 'in a run: one fact back, one fact on'],
   ['+  −', 'in a timeline: zoom'],
-  ['?', 'this'],
+  ['?', 'these keys'],
   ['Esc', 'close'],
 ]
 

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { Description } from 'perdure'
 import { useState } from 'react'
 import { api } from '../api/api.js'
-import { useDefinitions } from '../api/queries.js'
+import { useDefinition, useDefinitions } from '../api/queries.js'
 import { navigate, runPath } from '../app/router.js'
 import { Dialog } from '../ui/dialog.js'
 import { said } from '../ui/toast.js'
@@ -22,7 +22,10 @@ export function StartDialog({
   const sorted = definitions.toSorted((a, b) => rankOf(a) - rankOf(b))
   const [name, setName] = useState(workflow ?? sorted[0]?.name ?? '')
   const [id, setId] = useState('')
-  const chosen = definitions.find((one) => one.name === name)
+  // A graph that is stored is not in the list.
+  const listed = definitions.find((one) => one.name === name)
+  const asked = useDefinition(listed || name === '' ? undefined : name).data
+  const chosen = listed ?? asked
   const queries = useQueryClient()
   const start = async (input: unknown): Promise<void> => {
     const options = id.trim() === '' ? {} : { id: id.trim() }
@@ -37,6 +40,7 @@ export function StartDialog({
       <label className="field">
         <span>Workflow</span>
         <select value={name} onChange={(event) => setName(event.target.value)}>
+          {!listed && <option>{name}</option>}
           {sorted.map((one) => (
             <option key={one.name}>{one.name}</option>
           ))}

@@ -20,7 +20,10 @@ export function AnsweredView({ answered: { item, answer } }: { readonly answered
   const isOver = run?.finishedAt != null
   const journal = useQuery({
     queryKey: ['run', item.id, 'since', item.since],
-    queryFn: async () => (await api().client.history(item.id, { limit: 500 })).items,
+    queryFn: async () => {
+      const newest = await api().client.history(item.id, { limit: 100, order: 'newest' })
+      return newest.items.toReversed()
+    },
     refetchInterval: isOver ? false : FOLLOW_MS,
   })
   const next = useMemo(() => lanesSince(journal.data ?? [], item.since), [journal.data, item.since])

@@ -26,12 +26,12 @@ export function ItemView({
     await sendOffer(item, offer, payload)
     onAnswer(item, offer.name)
   }
-  const isBare = documents.length === 0 && error === null
+  const isAlone = documents.length === 0 && error === null
   return (
     <article aria-label={`${item.workflow} ${item.id}`}>
       <ItemHead item={item} />
-      <div className={isBare ? 'inbox-body is-bare' : 'inbox-body'}>
-        {!isBare && (
+      <div className={isAlone ? 'inbox-body is-alone' : 'inbox-body'}>
+        {!isAlone && (
           <section className="inbox-documents" aria-label="What it shows" tabIndex={0}>
             {error !== null && <ErrorView error={error} />}
             <ol>
@@ -84,6 +84,9 @@ function ItemHead({ item }: { readonly item: InboxItem }) {
   )
 }
 
+/** A transition or an event that nothing is said of takes nothing; a signal without a schema takes anything. */
+const isBare = ({ kind, schema }: Offer): boolean => schema === null && kind !== 'signal'
+
 /** One form at a time; what takes nothing is a button that sends at once. */
 function Answers({
   offers,
@@ -92,9 +95,7 @@ function Answers({
   readonly offers: readonly Offer[]
   readonly send: (offer: Offer, payload: unknown) => Promise<void>
 }) {
-  const [chosen, setChosen] = useState(
-    () => offers.find(({ schema }) => schema !== null)?.name ?? null,
-  )
+  const [chosen, setChosen] = useState(() => offers.find((one) => !isBare(one))?.name ?? null)
   const offer = offers.find(({ name }) => name === chosen)
   return (
     <div className="inbox-answers">
@@ -142,7 +143,7 @@ function Choice({
 }) {
   const [isBusy, setBusy] = useState(false)
   const label = offer.title ?? offer.name
-  if (offer.schema !== null) {
+  if (!isBare(offer)) {
     return (
       <Button aria-pressed={isChosen} icon={isChosen ? 'down' : 'right'} onClick={onChoose}>
         {label}…

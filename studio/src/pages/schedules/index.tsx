@@ -38,7 +38,7 @@ export function Page() {
       {data?.length === 0 && (
         <Empty
           title="No schedules yet"
-          command="await engine.schedules.set({ id: 'nightly', workflow: 'report', cron: '0 3 * * *' })"
+          command="npx perdure schedules set nightly --workflow report --cron '0 3 * * *'"
         >
           A schedule starts a run at its times: by cron, at an interval, or once. It is here with
           its next times, and can be paused.

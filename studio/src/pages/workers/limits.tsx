@@ -20,7 +20,10 @@ export function Limits() {
       {limits.isError && <Problem error={limits.error} what="The limits could not be read." />}
       {limits.isPending && <Skeleton lines={3} />}
       {limits.data?.length === 0 && (
-        <Empty title="No limits yet" command="workflow('charge', { concurrency: 10 }, …)">
+        <Empty
+          title="No limits yet"
+          command="workflow('charge', { limits: { concurrency: 10 } }, …)"
+        >
           A limit says how many runs of a definition, of a workspace or of a customer go at once.
           The others wait here for their turn.
         </Empty>

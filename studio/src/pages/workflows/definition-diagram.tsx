@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Description, StepStats } from 'perdure'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { api } from '../../api/api.js'
+import '../../diagram/diagram.css'
 import { Outline } from '../../diagram/outline.js'
 import { Button } from '../../ui/button.js'
 import { Skeleton } from '../../ui/empty.js'
@@ -16,19 +17,19 @@ const NOTHING: readonly string[] = []
 export function DefinitionDiagram({
   definition,
   stats,
-  newest,
+  example,
   isRead,
 }: {
   readonly definition: Description
   readonly stats: StepStats['items']
-  /** The newest run, if there is one. */
-  readonly newest: string | null
+  /** The id of a run that shows what a function does. */
+  readonly example: string | null
   readonly isRead: boolean
 }) {
   const [hasNumbers, setNumbers] = useState(true)
   const isNarrow = useNarrow()
   const isObserved = definition.kind === 'workflow' || definition.kind === 'task'
-  const story = useStory(isObserved ? newest : null)
+  const story = useStory(isObserved ? example : null)
   const model = useMemo(
     () => modelOf(definition, stats, story, hasNumbers),
     [definition, stats, story, hasNumbers],
@@ -39,7 +40,7 @@ export function DefinitionDiagram({
       <div className="panel-head">
         <h2>Diagram</h2>
         <span className="faint small truncate">
-          {isObserved && model.nodes.length > 0 && 'what the newest run did; dashed: others did it'}
+          {isObserved && model.nodes.length > 0 && 'as its newest run went; dashed: others did it'}
         </span>
         <span className="grow" />
         {stats.length > 0 && (

@@ -1,6 +1,6 @@
 // All definitions, of all styles, and how their runs go.
 
-import type { Description, RunCount } from 'perdure'
+import type { Description, RunCount, StoredGraph } from 'perdure'
 import { useState } from 'react'
 import { useDefinitions, useStats } from '../../api/queries.js'
 import { useKeys } from '../../app/keys.js'
@@ -11,6 +11,7 @@ import { Empty, Problem, Skeleton } from '../../ui/empty.js'
 import '../../ui/field.css'
 import { StatusShape } from '../../ui/status.js'
 import '../../ui/table.css'
+import { useGraphs } from '../builder/queries.js'
 import { KIND_WORDS, workflowPath } from './model.js'
 import './workflows.css'
 
@@ -19,7 +20,12 @@ export function Page() {
   const definitions = useDefinitions()
   const [text, setText] = useState('')
   useKeys({ '/': () => document.getElementById('workflows-text')?.focus() })
-  const all = definitions.data?.toSorted((a, b) => rankOf(a) - rankOf(b) || order(a.name, b.name))
+  const graphs = useGraphs()
+  const all =
+    definitions.data &&
+    [...definitions.data, ...storedOnly(graphs.data ?? [], definitions.data)].toSorted(
+      (a, b) => rankOf(a) - rankOf(b) || order(a.name, b.name),
+    )
   const shown = all?.filter(({ name, description }) =>
     `${name} ${description ?? ''}`.toLowerCase().includes(text.trim().toLowerCase()),
   )
@@ -56,9 +62,24 @@ export function Page() {
   )
 }
 
+type Listed = Pick<Description, 'name' | 'description' | 'kind' | 'version'>
+
+/** Graphs that nobody has in code. */
+function storedOnly(graphs: readonly StoredGraph[], known: readonly Listed[]): readonly Listed[] {
+  const names = new Set(known.map(({ name }) => name))
+  return graphs
+    .filter(({ name, isArchived }) => !isArchived && !names.has(name))
+    .map(({ name, version }) => ({
+      name,
+      description: null,
+      kind: 'graph',
+      version: `#${version}`,
+    }))
+}
+
 const order = (a: string, b: string): number => (a < b ? -1 : 1)
 /** Tasks are steps of others; what people start comes first. */
-const rankOf = ({ kind }: Description): number => (kind === 'task' ? 1 : 0)
+const rankOf = ({ kind }: Listed): number => (kind === 'task' ? 1 : 0)
 
 /** What is counted together in a column, and the filter of the list of runs that shows them. */
 const COLUMNS = [
@@ -68,28 +89,30 @@ const COLUMNS = [
   { label: 'Failed', shape: 'failed', statuses: ['failed', 'timed_out'] },
 ] as const
 
-function DefinitionTable({ definitions }: { readonly definitions: readonly Description[] }) {
+function DefinitionTable({ definitions }: { readonly definitions: readonly Listed[] }) {
   const stats = useStats().data ?? []
   return (
-    <table className="table panel">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Style</th>
-          <th scope="col">Version</th>
-          {COLUMNS.map(({ label }) => (
-            <th key={label} scope="col" className="number">
-              {label}
-            </th>
+    <div className="panel">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Style</th>
+            <th scope="col">Version</th>
+            {COLUMNS.map(({ label }) => (
+              <th key={label} scope="col" className="number">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {definitions.map((definition) => (
+            <DefinitionRow key={definition.name} definition={definition} stats={stats} />
           ))}
-        </tr>
-      </thead>
-      <tbody>
-        {definitions.map((definition) => (
-          <DefinitionRow key={definition.name} definition={definition} stats={stats} />
-        ))}
-      </tbody>
-    </table>
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -97,7 +120,7 @@ function DefinitionRow({
   definition: { name, description, kind, version },
   stats,
 }: {
-  readonly definition: Description
+  readonly definition: Listed
   readonly stats: readonly RunCount[]
 }) {
   return (

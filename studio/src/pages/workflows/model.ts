@@ -30,12 +30,12 @@ const numbersOf = (stat: StepStat): string =>
   [
     `${stat.executions}×`,
     stat.p95Ms !== null && `p95 ${duration(stat.p95Ms)}`,
-    stat.failures > 0 && `${rateOf(stat)} failed`,
+    stat.failures > 0 && `▲ ${rateOf(stat)}`,
   ]
     .filter(Boolean)
     .join(' · ')
 
-/** `story`: of the newest run of a function; what it is made of is known from what it did. */
+/** `story`: of a run of a function; what it is made of is known from what it did. */
 export function modelOf(
   definition: Description,
   stats: readonly StepStat[],
@@ -55,7 +55,7 @@ export function modelOf(
   return { ...model, nodes }
 }
 
-/** The steps of the newest run in their order, and those that only others took. */
+/** The steps of that run in their order, and those that only others took. */
 function observed(story: Story | null, stats: readonly StepStat[]): DiagramModel {
   const names = stats.map(({ name }) => name)
   const { nodes, edges } = functionModel(story ?? NO_STORY, names.slice(0, 60))

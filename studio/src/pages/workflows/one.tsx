@@ -51,7 +51,7 @@ function One({ definition }: { readonly definition: Description }) {
       <DefinitionDiagram
         definition={definition}
         stats={stats.data?.items ?? []}
-        newest={runs.data?.[0]?.id ?? null}
+        example={exampleOf(runs.data ?? [])}
         isRead={!stats.isPending && !runs.isPending}
       />
       <div className="workflow-columns">
@@ -64,6 +64,10 @@ function One({ definition }: { readonly definition: Description }) {
     </div>
   )
 }
+
+/** A run that shows the whole way, if there is one. */
+const exampleOf = (runs: readonly RunInfo[]): string | null =>
+  (runs.find(({ status }) => status === 'completed') ?? runs[0])?.id ?? null
 
 function Head({ definition: { name, kind, version } }: { readonly definition: Description }) {
   const stored = useQuery({

@@ -19,7 +19,7 @@ export function Steps({
         <h2 className="grow">Steps</h2>
         {stats && stats.runs > 0 && (
           <span className="faint small">
-            of the {stats.isWhole ? '' : 'newest '}
+            of {stats.isWhole ? '' : 'the newest '}
             {plural(stats.runs, 'finished run')}
           </span>
         )}

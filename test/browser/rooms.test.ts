@@ -1,0 +1,159 @@
+// The pages beside the runs: the inbox, workflows, schedules, workers, settings. What people do there, and that nobody is left out.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterEach, expect, test } from 'vitest'
+import { ROOT } from '../tidy/repository.js'
+import { engineWithRooms, HOSTILE } from './rooms.js'
+import { describeInBrowser, type Opened, studioWith } from './studio.js'
+import { bank } from './world.js'
+
+const PAGES = [
+  '/inbox',
+  '/workflows',
+  ...['publish', 'review', 'lead-routing', 'drawn-leads', 'enrich'].map(
+    (name) => `/workflows/${name}`,
+  ),
+  '/schedules',
+  '/workers',
+  '/settings',
+]
+
+async function ready(page: Page): Promise<void> {
+  await page.locator('h1, h2').first().waitFor()
+  while ((await page.locator('.skeleton').count()) > 0) {
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+  }
+}
+
+const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
+
+/** `rules`: only these. What a page is made of is the same in light and dark; its colours are not. */
+async function seriousIn(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
+  const run = `axe.run(${JSON.stringify(options)})`
+  const { violations } = (await page.evaluate(run)) as AxeResults
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
+
+describeInBrowser('the pages beside the runs', () => {
+  const studio = studioWith(engineWithRooms)
+  let opened: Opened | null = null
+  const open = async (...args: Parameters<typeof studio.open>) => {
+    opened = await studio.open(...args)
+    return opened.page
+  }
+  afterEach(async () => {
+    const { page, problems } = opened ?? {}
+    await page?.context().close()
+    opened = null
+    // Errors of the page, and violations of the policy.
+    expect(problems ?? []).toEqual([])
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'nobody is left out, in %s, nor on a telephone',
+    async (colorScheme) => {
+      const page = await open('/inbox', { colorScheme, reducedMotion: 'reduce' })
+      const found: string[] = []
+      for (const path of PAGES) {
+        await page.goto(studio.url + path)
+        await ready(page)
+        found.push(
+          ...(await seriousIn(page, colorScheme === 'dark' ? ['color-contrast'] : undefined)).map(
+            (one) => `${path} ${one}`,
+          ),
+        )
+        await page.setViewportSize({ width: 390, height: 844 })
+        const width = await page.evaluate('document.documentElement.scrollWidth')
+        if (width !== 390) found.push(`${path} is ${width} wide`)
+        await page.setViewportSize({ width: 1440, height: 900 })
+      }
+      expect(found).toEqual([])
+    },
+  )
+
+  test('a reviewer answers from the Inbox, with one click where nothing is asked, and sees what the run did next', async () => {
+    const page = await open('/')
+    await page.getByRole('link', { name: 'Inbox 3' }).click()
+    const article = page.getByRole('article', { name: 'publish pub-1' })
+    await article.getByRole('heading', { name: 'Bees' }).waitFor()
+    await article.getByText('goes on without you in').waitFor()
+    await article.getByLabel('Is it good enough?').check()
+    await article.getByLabel('Section').selectOption('culture')
+    await article.getByRole('button', { name: 'decision' }).click()
+    const answered = page.getByRole('article', { name: 'publish pub-1, answered' })
+    await answered.getByRole('listitem').filter({ hasText: 'typeset' }).waitFor()
+    await answered.getByText('/culture/bees').waitFor()
+    expect(await studio.engine.get('pub-1')).toMatchObject({ output: { url: '/culture/bees' } })
+
+    const machine = page.getByRole('article', { name: 'review rev-1', exact: true })
+    await machine.getByText(HOSTILE).waitFor()
+    await machine.getByRole('button', { name: 'reject', exact: true }).click()
+    await page.getByRole('article', { name: 'review rev-1, answered' }).waitFor()
+    // It has written another version, and asks again.
+    await machine.waitFor()
+    expect(await studio.engine.get('rev-1')).toMatchObject({ state: { rounds: 2 } })
+    expect(await page.locator('img').count()).toBe(0)
+  })
+
+  test('an operator finds the failed refund by its workflow, reads why, and retries it', async () => {
+    bank.isUp = false
+    const page = await open('/workflows')
+    await page.getByRole('link', { name: 'refund' }).click()
+    const step = page.getByRole('row', { name: /^pay back/ })
+    await step.getByText('100 %').waitFor()
+    await page
+      .getByRole('region', { name: 'Diagram of refund' })
+      .getByText(/▲ 100 %/)
+      .waitFor()
+    await page.getByRole('tab', { name: 'curl' }).click()
+    await page.getByText(`${studio.url}/api/v1/workflows/refund/runs`).waitFor()
+    await page
+      .getByRole('region', { name: 'Newest runs' })
+      .getByRole('link', { name: 'ref-1' })
+      .click()
+    await page.getByText('the bank is closed').first().waitFor()
+    bank.isUp = true
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('main').getByText('completed', { exact: true }).waitFor()
+  })
+
+  test('a schedule is told in words, is resumed and run now; a stored graph leads to the builder', async () => {
+    const page = await open('/schedules')
+    await page.getByText('At 03:30, Monday through Friday').waitFor()
+    const hourly = page.getByRole('listitem').filter({ hasText: 'hourly' })
+    await hourly.getByRole('button', { name: 'Resume' }).click()
+    await hourly.getByRole('button', { name: 'Pause' }).waitFor()
+    expect(await hourly.locator('.schedule-time').count()).toBe(5)
+    await hourly.getByRole('button', { name: 'Run now' }).click()
+    await page.waitForURL('**/runs/**')
+    await page.goto(`${studio.url}/workflows`)
+    await page.getByRole('link', { name: 'drawn-leads' }).click()
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('dialog').getByLabel('Value, as JSON').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Open in the builder' }).click()
+    await page.waitForURL('**/builder/drawn-leads')
+  })
+
+  test('limits say who has a slot and who waits for one; settings say who asks, and keep the theme', async () => {
+    const page = await open('/workers')
+    const limits = page.getByRole('region', { name: 'Limits' })
+    await limits.getByText('1 of 1 used').waitFor()
+    await limits.getByRole('button', { name: 'Who' }).click()
+    await limits.getByRole('link', { name: 'narrow-3' }).waitFor()
+    await page.goto(`${studio.url}/settings`)
+    await page.getByText('may do everything').waitFor()
+    await page.getByText('are kept for').waitFor()
+    await page.getByRole('radio', { name: 'Dark' }).check()
+    await page.reload()
+    expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true)
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
+  })
+})
