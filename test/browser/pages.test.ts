@@ -89,7 +89,8 @@ describeInBrowser('pages of the Studio', () => {
     await page.getByLabel('By').waitFor()
     await look('a form')
     expect(found).toEqual([])
-    expect(problems).toEqual([])
+    // A browser says by itself that a run is not there.
+    expect(problems.filter((one) => !one.includes('404'))).toEqual([])
     await page.context().close()
   })
 

@@ -7,6 +7,9 @@ const scripts = [...filesBelow('scripts', '.mjs'), ...filesBelow('bench', '.mjs'
   path,
   text: read(path),
 }))
+const studio = [...filesBelow('studio/src', '.ts'), ...filesBelow('studio/src', '.tsx')].map(
+  (path) => ({ path, text: read(path) }),
+)
 const all = [...src, ...sourcesBelow('test'), ...scripts]
 
 test('every folder of src imports only what its layer may', () => {
@@ -17,8 +20,8 @@ test('src has no import cycles', () => {
   expect(rules.cycles(src)).toEqual([])
 })
 
-test('files of src are short enough to read', () => {
-  expect(rules.fileLengths(src)).toEqual([])
+test('files of src and of the Studio are short enough to read', () => {
+  expect(rules.fileLengths([...src, ...studio])).toEqual([])
 })
 
 test('functions of src fit on a screen or two', () => {
@@ -34,7 +37,7 @@ test('one word for one thing', () => {
 })
 
 test('nothing is of type any', () => {
-  expect(rules.anyTypes(all)).toEqual([])
+  expect(rules.anyTypes([...all, ...studio])).toEqual([])
 })
 
 test('nothing is marked as unfinished', () => {

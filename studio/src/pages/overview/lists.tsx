@@ -22,7 +22,7 @@ const LISTS: readonly ListOf[] = [
   {
     title: 'Needs a person',
     filter: { status: 'waiting', reason: 'signal', order: 'oldest' },
-    to: '/runs?status=waiting&reason=signal',
+    to: '/inbox',
     none: 'Nothing waits for anybody.',
     when: ({ updatedAt }) => updatedAt,
   },

@@ -16,24 +16,69 @@ import type { Moment } from './use-moment.js'
 /** '': the beginning. '#12': behind entry 12. Else before that step. */
 type Point = string
 
-export function ForkDialog({
-  run,
-  moment,
-  onClose,
-}: {
+interface ForkProps {
   readonly run: RunInfo
   readonly moment: Moment
   readonly onClose: () => void
-}) {
-  const [point, setPoint] = useState<Point>(() => firstPoint(run, moment))
-  const [input, setInput] = useState(() => jsonOf(run.input))
-  const [state, setState] = useState<string | null>(null)
-  const [id, setId] = useState('')
+}
+
+export function ForkDialog(props: ForkProps) {
+  const { run, moment, onClose } = props
+  const { form, change, checkpoint, kept, error, isBusy, fork } = useFork(props)
+  return (
+    <Dialog title={`Fork ${run.id}`} onClose={onClose} width={560}>
+      <p className="muted">
+        A new run takes along what was done before that point and goes on. {run.id} stays as it is.
+      </p>
+      <PointField moment={moment} point={form.point} onChange={(point) => change({ point })} />
+      {form.input === null ? (
+        <p className="faint">Its input has values that JSON does not keep: it is taken as it is.</p>
+      ) : (
+        <JsonField label="Input" text={form.input} onChange={(input) => change({ input })} />
+      )}
+      {kept !== null && (
+        <JsonField
+          label={`State at ${checkpoint?.place}`}
+          text={form.state ?? kept}
+          onChange={(state) => change({ state })}
+        />
+      )}
+      <label className="field">
+        <span>Id (optional)</span>
+        <input value={form.id} onChange={(event) => change({ id: event.target.value })} />
+      </label>
+      {error !== null && <Problem error={error} what="It was not forked." />}
+      <div className="dialog-foot">
+        <Button onClick={onClose}>Leave it</Button>
+        <Button look="primary" icon="fork" disabled={isBusy} onClick={() => void fork()}>
+          Fork
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+interface ForkForm {
+  readonly point: Point
+  /** As JSON; null: JSON would not keep it. */
+  readonly input: string | null
+  /** null: as it was. */
+  readonly state: string | null
+  readonly id: string
+}
+
+function useFork({ run, moment, onClose }: ForkProps) {
+  const [form, setForm] = useState<ForkForm>(() => ({
+    point: firstPoint(run, moment),
+    input: jsonOf(run.input),
+    state: null,
+    id: '',
+  }))
   const [error, setError] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
-  const checkpoint = useCheckpoint(run, point)
-  const names = useMemo(() => namesOf(moment.entries), [moment.entries])
+  const checkpoint = useCheckpoint(run, form.point)
   const kept = checkpoint === null ? null : jsonOf(checkpoint.state)
+  const { point, input, state, id } = form
   const fork = async (): Promise<void> => {
     setBusy(true)
     setError(null)
@@ -56,63 +101,59 @@ export function ForkDialog({
       setBusy(false)
     }
   }
+  const change = (changes: Partial<ForkForm>): void => setForm((now) => ({ ...now, ...changes }))
+  return { form, change, checkpoint, kept, error, isBusy, fork }
+}
+
+function PointField({
+  moment,
+  point,
+  onChange,
+}: {
+  readonly moment: Moment
+  readonly point: Point
+  readonly onChange: (point: Point) => void
+}) {
+  const names = useMemo(() => namesOf(moment.entries), [moment.entries])
   return (
-    <Dialog title={`Fork ${run.id}`} onClose={onClose} width={560}>
-      <p className="muted">
-        A new run takes along what was done before that point and goes on. {run.id} stays as it is.
-      </p>
-      <label className="field">
-        <span>From</span>
-        <select value={point} onChange={(event) => setPoint(event.target.value)}>
-          <option value="">the beginning</option>
-          {moment.seq !== null && (
-            <option value={`#${moment.seq}`}>
-              the moment that is shown, behind entry {moment.seq}
-            </option>
-          )}
-          {names.map((name) => (
-            <option key={name} value={name}>
-              before "{name}"
-            </option>
-          ))}
-        </select>
-      </label>
-      {input === null ? (
-        <p className="faint">Its input has values that JSON does not keep: it is taken as it is.</p>
-      ) : (
-        <label className="field">
-          <span>Input</span>
-          <textarea
-            rows={rowsOf(input)}
-            spellCheck={false}
-            value={input}
-            onChange={(event) => setInput(event.target.value)}
-          />
-        </label>
-      )}
-      {kept !== null && (
-        <label className="field">
-          <span>State at {checkpoint?.place}</span>
-          <textarea
-            rows={rowsOf(kept)}
-            spellCheck={false}
-            value={state ?? kept}
-            onChange={(event) => setState(event.target.value)}
-          />
-        </label>
-      )}
-      <label className="field">
-        <span>Id (optional)</span>
-        <input value={id} onChange={(event) => setId(event.target.value)} />
-      </label>
-      {error !== null && <Problem error={error} what="It was not forked." />}
-      <div className="dialog-foot">
-        <Button onClick={onClose}>Leave it</Button>
-        <Button look="primary" icon="fork" disabled={isBusy} onClick={() => void fork()}>
-          Fork
-        </Button>
-      </div>
-    </Dialog>
+    <label className="field">
+      <span>From</span>
+      <select value={point} onChange={(event) => onChange(event.target.value)}>
+        <option value="">the beginning</option>
+        {moment.seq !== null && (
+          <option value={`#${moment.seq}`}>
+            the moment that is shown, behind entry {moment.seq}
+          </option>
+        )}
+        {names.map((name) => (
+          <option key={name} value={name}>
+            before "{name}"
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function JsonField({
+  label,
+  text,
+  onChange,
+}: {
+  readonly label: string
+  readonly text: string
+  readonly onChange: (text: string) => void
+}) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <textarea
+        rows={rowsOf(text)}
+        spellCheck={false}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </label>
   )
 }
 

@@ -51,12 +51,10 @@ export function Timeline({
     estimateSize: () => LANE_PX,
     overscan: 16,
   })
-  const at = rows.findIndex(({ key }) => key === selected)
   const move = (by: number) => () => {
+    const at = rows.findIndex(({ key }) => key === selected)
     const next = Math.max(0, Math.min(rows.length - 1, at + by))
-    const row = rows[next]
-    if (!row) return
-    onSelect(row.key)
+    onSelect(rows[next]?.key ?? '')
     virtual.scrollToIndex(next)
   }
   const by = (factor: number) => () => setZoom((z) => Math.max(1, Math.min(ZOOM_MAX, z * factor)))

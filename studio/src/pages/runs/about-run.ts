@@ -13,7 +13,8 @@ export function aboutRun(run: RunInfo): string {
 function textOf(run: RunInfo): string {
   const place = run.place === null ? '' : `at ${run.place}`
   if (run.status === 'waiting') {
-    const waits = REASON_WORDS[run.reason]
+    const names = (run.available ?? []).map(({ name }) => name).join(', ')
+    const waits = names === '' ? REASON_WORDS[run.reason] : `waits for ${names}`
     const error = run.error ? `: ${run.error.message}` : ''
     return [place, waits].filter(Boolean).join(', ') + error
   }
