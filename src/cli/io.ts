@@ -1,8 +1,8 @@
 // Where a command writes: data to stdout, everything else to stderr. Colours and moving lines only on a terminal.
 
 import { createInterface } from 'node:readline/promises'
-import { text } from 'node:stream/consumers'
 import pc from 'picocolors'
+import { PerdureError } from '../model/errors.js'
 
 export interface Io {
   /** What the command is for: one line. */
@@ -44,23 +44,23 @@ export function processIo(): Io {
   return {
     out: (line) => {
       clear()
-      process.stdout.write(`${line}\n`)
+      process.stdout.write(`${harmless(line)}\n`)
     },
     err: (line) => {
       clear()
-      process.stderr.write(`${line}\n`)
+      process.stderr.write(`${harmless(line)}\n`)
     },
     status: (line) => {
       clear()
       if (!canDraw || line === null) return
       isDrawn = true
-      process.stderr.write(line.slice(0, (process.stderr.columns ?? WIDTH) - 1))
+      process.stderr.write(harmless(line).slice(0, (process.stderr.columns ?? WIDTH) - 1))
     },
     ask: (question, signal) => {
       clear()
       return asked(question, signal)
     },
-    stdin: () => text(process.stdin),
+    stdin: () => readAll(process.stdin),
     onInterrupt: (listener) => {
       process.on('SIGINT', listener)
       return () => void process.off('SIGINT', listener)
@@ -73,6 +73,31 @@ export function processIo(): Io {
     cwd: process.cwd(),
     env: process.env,
   }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const CONTROL = /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
+/** What users have stored may not speak to the terminal: of its language only colours and line ends are left. */
+export const harmless = (line: string): string =>
+  line.replace(CONTROL, (found) => (found.length > 1 ? found : '\ufffd'))
+
+/** As much as the API takes of a body. */
+const STDIN_BYTES_MAX = 4 * 1024 * 1024
+
+async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of stream) {
+    bytes += part.length
+    if (bytes > STDIN_BYTES_MAX) {
+      throw new PerdureError('OPTION_INVALID', 'More than 4 MiB came from stdin.', {
+        hint: 'give less: a value of a run may have 2 MiB',
+      })
+    }
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
 }
 
 async function asked(question: string, signal: AbortSignal): Promise<string | null> {

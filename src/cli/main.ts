@@ -6,6 +6,11 @@ import { COMMANDS } from './commands/index.js'
 import { processIo } from './io.js'
 import { runCli } from './program.js'
 
-// What is set already stays as it is.
-if (existsSync('.env')) process.loadEnvFile('.env')
+// What is set already stays as it is. In production the environment is what was given, and no file that lies about.
+if (process.env.NODE_ENV !== 'production' && existsSync('.env')) process.loadEnvFile('.env')
+// Who reads it has seen enough: `perdure runs | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
 process.exitCode = await runCli(process.argv.slice(2), processIo(), COMMANDS)

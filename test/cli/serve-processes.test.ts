@@ -140,7 +140,7 @@ describeOn(['postgres18'], 'processes', (database) => {
     await first.says('SIGTERM: closing')
     put(folder, 'go', '')
     expect(await first.ended).toBe(0)
-    expect(first.errors).toMatch(/^\d\d:\d\d:\d\d info serving at/)
+    expect(first.errors).toMatch(/^\d\d:\d\d:\d\d info +serving at/)
 
     const second = perdure(serve, folder, env)
     await second.says('serving at')
