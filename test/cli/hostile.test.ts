@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { harmless } from '../../src/cli/io.js'
-import { captured, perdure } from './captured.js'
+import { perdure } from './captured.js'
 import { served } from './world.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -25,7 +25,7 @@ function started(words: readonly string[], env: Readonly<Record<string, string>>
 
 test('B116 the password of a database is in no message', async () => {
   const url = 'postgres://ada:hush-hush@127.0.0.1:1/none'
-  const { exit, out, err } = await perdure(['doctor', '--database', url], captured())
+  const { exit, out, err } = await perdure(['doctor', '--database', url])
   expect(exit).not.toBe(0)
   expect([...out, ...err].join('\n')).not.toContain('hush-hush')
 })
@@ -33,7 +33,7 @@ test('B116 the password of a database is in no message', async () => {
 test.each(['-x', '--help', 'a\nb', '\u001b]0;owned\u0007'])(
   'B117 %j is no id of a run, and is not obeyed',
   async (id) => {
-    const { exit } = await perdure(['--url', world.url, 'explain', '--', id], captured())
+    const { exit } = await perdure(['--url', world.url, 'explain', '--', id])
     expect(exit).toBe(1)
   },
 )
@@ -67,13 +67,14 @@ export const nothing = workflow('nothing', async () => null)
 test('B121 more than 4 MiB from stdin is refused, and not read to its end', async () => {
   const { child, ended } = started(['start', 'order', '--input', '-', '--url', world.url])
   child.stdin.on('error', () => {}) // it has heard enough
+  const said = text(child.stderr)
   const part = Buffer.alloc(1024 * 1024, ' ')
   for (let sent = 0; sent < 64 && child.exitCode === null; sent += 1) {
     if (!child.stdin.write(part)) {
       await Promise.race([new Promise((go) => child.stdin.once('drain', go)), ended])
     }
   }
-  expect(await text(child.stderr)).toContain('More than 4 MiB')
+  expect(await said).toContain('More than 4 MiB')
   expect(await ended).toBe(2)
 })
 
@@ -95,10 +96,10 @@ test('B123 who has read enough of the output is no failure', async () => {
 })
 
 test('B124 an unknown command and an unknown option are refused with 2, with what is near', async () => {
-  const command = await perdure(['strat'], captured())
+  const command = await perdure(['strat'])
   expect(command).toMatchObject({ exit: 2 })
   expect(command.err.join('\n')).toContain('start')
-  const option = await perdure(['runs', '--staus', 'failed'], captured())
+  const option = await perdure(['runs', '--staus', 'failed'])
   expect(option).toMatchObject({ exit: 2 })
   expect(option.err.join('\n')).toContain('--status')
 })
