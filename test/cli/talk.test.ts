@@ -305,6 +305,13 @@ describe('graph', () => {
     expect((await perdure(['graph', 'validate', 'broken.json'], over)).exit).toBe(2)
     const drawn = await perdure(['graph', 'render', 'good.json'], over)
     expect(drawn.out).toEqual(['g  1 node, 1 edge', '  trigger', '  └ a  set x'])
+    const begins = [
+      { id: 'begin', type: 'trigger' },
+      { id: 'a', type: 'set', config: { x: 1 } },
+    ]
+    writeFileSync(join(folder, 'begins.json'), graph(begins, [{ from: 'begin', to: 'a' }]))
+    const once = await perdure(['graph', 'render', 'begins.json'], over)
+    expect(once.out).toEqual(['g  2 nodes, 1 edge', '  trigger', '  └ a  set x'])
   })
 
   test('files of code are read too', async () => {

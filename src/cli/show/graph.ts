@@ -25,7 +25,7 @@ export function graphText(graph: GraphJson): string[] {
   const started = (graph.triggers ?? []).map(triggerText).join(', ')
   const roots = belowOf(graph, null)
   const lines = draw(roots, '  ')
-  const apart = nodes.filter(({ id }) => !drawn.has(id) && id !== START)
+  const apart = nodes.filter(({ id, type }) => !drawn.has(id) && type !== START)
   return [
     `${graph.id}  ${facts}${started ? `; starts by ${started}` : ''}`,
     `  ${START}`,
@@ -122,7 +122,7 @@ export function graphMermaid({ nodes, edges }: GraphJson): string[] {
   }
   const draw = (parent: string | undefined, indent: string): string[] =>
     nodes
-      .filter((node) => node.parent === parent && node.id !== START)
+      .filter((node) => node.parent === parent)
       .flatMap((node) => {
         const inside = draw(node.id, `${indent}  `)
         if (inside.length === 0) return [`${indent}${shape(node)}`]
@@ -132,7 +132,7 @@ export function graphMermaid({ nodes, edges }: GraphJson): string[] {
   const arrow = (edge: Edge): string => (whenOf(edge) ? `-->|"${escaped(whenOf(edge))}"|` : '-->')
   return [
     'flowchart TD',
-    `  ${nameOf(START)}(["${START}"])`,
+    ...(nodes.some(({ type }) => type === START) ? [] : [`  ${nameOf(START)}(["${START}"])`]),
     ...draw(undefined, '  '),
     ...edges.map((edge) => `  ${nameOf(edge.from)} ${arrow(edge)} ${nameOf(edge.to)}`),
   ]
