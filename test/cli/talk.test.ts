@@ -241,7 +241,7 @@ describe('looking', () => {
     const watching = runCli(['watch', '--text', 'w-'], io, COMMANDS)
     await say(`start order ${INPUT} --id w-1`)
     const told = (end: string): boolean => out.some((line) => line.endsWith(end))
-    await until(async () => told('⏸ waiting    w-1  order  waits for a person'))
+    await until(async () => told('⏸ waiting    w-1  order  waits for approval'))
     await say(`signal w-1 approval '{"ok":true}'`)
     await until(async () => told('● completed  w-1  order'))
     interrupt()
