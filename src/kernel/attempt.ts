@@ -234,7 +234,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   private get stream(): Published {
     const { run, number: attempt, step, owner } = this
     const of = { uid: run.uid, epoch: owner.epoch, step, attempt }
-    this.published ??= new Published(of, this.deps.publisher, this.past())
+    const isHeld = this.hasTransaction && this.deps.isSingle
+    this.published ??= new Published(of, this.deps.publisher, this.past(), isHeld)
     return this.published
   }
 
@@ -255,8 +256,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
 
   async transaction<T>(limitMs: number, work: (sql: Transaction) => Promise<T>): Promise<T> {
     await this.past()
-    if (this.deps.isSingle) await this.stream.hold()
     this.hasTransaction = true
+    if (this.deps.isSingle) await this.published?.hold()
     // A database that is away, or has no connection free, takes no time of the code's.
     this.offTimer?.()
     const transaction = await this.openTransaction(limitMs)

@@ -148,10 +148,12 @@ export class Published {
   /** Not null: they are stored with the transaction of the step. */
   private held: Sent[] | null = null
 
-  constructor(of: Published['of'], publisher: Publisher, past: Promise<void>) {
+  /** `isHeld`: the transaction has begun. */
+  constructor(of: Published['of'], publisher: Publisher, past: Promise<void>, isHeld: boolean) {
     this.of = of
     this.publisher = publisher
     this.past = past
+    if (isHeld) this.held = []
   }
 
   add(value: Stored): void {
@@ -172,8 +174,8 @@ export class Published {
 
   /** From now on with the transaction, which has the only connection. */
   async hold(): Promise<void> {
-    await this.flushed()
     this.held ??= []
+    await this.flushed()
   }
 
   /** All of it is stored. `inside`: in the transaction. */

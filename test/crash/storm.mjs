@@ -14,6 +14,7 @@ export const KINDS = [
 const LEADS = {
   ...{ transaction: 'writer', rollback: 'writer', resolve: 'writer', reopen: 'reopened' },
   ...{ message: 'waiter', load: 'queued', admit: 'keyed', fire: 'ticker' },
+  ...{ publish: 'chain' },
 }
 /** How often a point is hit in a short life; a kill at its first hit leaves runs without progress. */
 const HITS = {
@@ -26,6 +27,7 @@ const HITS = {
   message: 4,
   start: 2,
   admit: 4,
+  publish: 3,
 }
 const REACHED_WITHIN_MS = 6_000
 const OPENED_WITHIN_MS = 60_000

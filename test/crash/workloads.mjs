@@ -48,7 +48,12 @@ export function makeWorkloads({ ledger, flags, say, world }) {
 
   const chain = workflow('chain', async (wf, { n }) => {
     let sum = 0
-    for (let i = 1; i <= n; i += 1) sum += await wf.do(`s${i}`, does(`s${i}`, i))
+    for (let i = 1; i <= n; i += 1) {
+      sum += await wf.do(`s${i}`, (step) => {
+        step.publish(`s${i}`)
+        return does(`s${i}`, i)(step)
+      })
+    }
     return sum
   })
 
