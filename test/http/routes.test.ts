@@ -223,6 +223,14 @@ describe('a run', () => {
     expect(children.json.items).toMatchObject([{ workflow: 'echo', parentId: 'r-6' }])
   })
 
+  test('tells what its steps publish, and changes are told', async () => {
+    await start('spoken', { id: 'spoken-1', input: ['one', 'two'] })
+    await untilOver('spoken-1')
+    expect((await ask('GET', `${API}/runs/spoken-1/stream`)).text).toMatch(/"one"[^]*"two"/)
+    const changes = await ask('GET', `${API}/changes`)
+    expect(changes.headers.get('content-type')).toContain('text/event-stream')
+  })
+
   test('with tags is found by them, also together with those that others have', async () => {
     const tags = { team: 'blue', 'a:b': 'c:d' }
     await start('echo', { id: 'r-7', tags })
