@@ -127,7 +127,7 @@ describeInBrowser('the pages beside the runs', () => {
     const hourly = page.getByRole('listitem').filter({ hasText: 'hourly' })
     await hourly.getByRole('button', { name: 'Resume' }).click()
     await hourly.getByRole('button', { name: 'Pause' }).waitFor()
-    expect(await hourly.locator('.schedule-time').count()).toBe(5)
+    await expect.poll(() => hourly.locator('.schedule-time').count()).toBe(5)
     await hourly.getByRole('button', { name: 'Run now' }).click()
     await page.waitForURL('**/runs/**')
     await page.goto(`${studio.url}/workflows`)
