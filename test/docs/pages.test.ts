@@ -8,6 +8,10 @@ import { closeAll } from './perdure.js'
 import { blocksOf, programsOf, readPage, run } from './programs.js'
 
 const PAGES = [
+  'quick-start',
+  'concepts',
+  'compare/README',
+  'compare/xstate',
   'functions',
   'signals',
   'events',
