@@ -1,0 +1,14 @@
+// npm run site [-- dev]
+//
+// Builds the documents into .cache/site with VitePress, which fails on a dead link between them; `dev` serves them as
+// they are written.
+
+import { join } from 'node:path'
+import { failWith, install, ROOT, run } from './bootstrap.mjs'
+
+const SITE = join(ROOT, 'site')
+await install(SITE).catch(failWith)
+const [command = 'build'] = process.argv.slice(2)
+const vitepress = join(SITE, 'node_modules/vitepress/bin/vitepress.js')
+const { code } = await run(process.execPath, [vitepress, command, SITE], { cwd: SITE })
+process.exit(code)
