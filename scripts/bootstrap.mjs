@@ -109,7 +109,7 @@ async function build() {
   const built = existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8')
   if (built === stamp && existsSync(join(ROOT, 'dist'))) return true
   rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const tsc = join(ROOT, 'node_modules/typescript-native/bin/tsc')
   const args = [tsc, '-p', 'tsconfig.build.json']
   const { code, output } = await run(process.execPath, args, { fold: 'building dist' })
   if (code !== 0) process.stderr.write(output)

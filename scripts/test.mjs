@@ -20,9 +20,9 @@ const node = async (...command) => (await run(process.execPath, command)).code =
 const checks = {
   build: built,
   lint: await node(bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
-  types: await node(bin('typescript/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'),
+  types: await node(bin('typescript-native/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'),
   'types of the Studio': await node(
-    ...[bin('typescript/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
+    ...[bin('typescript-native/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
   ),
 }
 const hash = testedHash()

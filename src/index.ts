@@ -39,6 +39,7 @@ export type {
   Instant,
   Limits,
   Log,
+  OpenTransaction,
   OutputOf,
   PgClient,
   Register,

@@ -306,6 +306,13 @@ export interface PgClient {
   ): Promise<{ rows: R[]; rowCount: number | null }>
 }
 
+/** What a caller may have a transaction open with: a client of pg, or what Kysely, Drizzle or TypeORM give to a callback. */
+export type OpenTransaction =
+  | PgClient
+  | { query(sql: string, params?: unknown[]): Promise<unknown> }
+  | { readonly isTransaction: true; withoutPlugins(): unknown }
+  | { readonly _: { readonly session: unknown } }
+
 /** Another run, as a workflow sees it: every call is recorded, and made once. */
 export interface RemoteRun<T extends Types = Types> {
   readonly id: string

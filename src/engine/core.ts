@@ -25,6 +25,7 @@ import {
 } from '../model/ids.js'
 import type { HttpOptions } from './engine-options.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
+import { clientIn } from './foreign-client.js'
 import type { Stateless } from './stateless.js'
 import type { StoredGraphs } from './stored-graphs.js'
 import type { EngineInfo, NodeTypeInfo } from './system-types.js'
@@ -87,11 +88,12 @@ export function beforeWrite(core: Core, call: string, within: Client | null = nu
 }
 
 /** A client of the caller, inside a transaction. */
-export function transactionOf(client: unknown, where: string): Client | null {
-  if (client === undefined) return null
-  const { query } = (client ?? {}) as { query?: unknown }
-  if (typeof client === 'object' && typeof query === 'function') return client as Client
-  throw optionInvalid('transaction', where, client, 'a client inside a transaction')
+export function transactionOf(given: unknown, where: string): Client | null {
+  if (given === undefined) return null
+  const client = clientIn(given)
+  if (client) return client
+  const expected = 'a client inside a transaction: of pg, Kysely, Drizzle or TypeORM'
+  throw optionInvalid('transaction', where, given, expected)
 }
 
 export function addressOf(workspace: string, id: unknown): Address {

@@ -9,8 +9,8 @@ import type {
   InputNotDeclared,
   Instant,
   Key,
+  OpenTransaction,
   Opt,
-  PgClient,
   RunRef,
   Types,
 } from '../authoring/types.js'
@@ -132,7 +132,7 @@ export interface RunHandle<T extends Types = Types> {
   /** Mail: stored, kept until the run takes it. */
   signal<K extends Key<T>>(
     name: K,
-    ...args: Args<T['sends'][K], Opt<{ id: string; transaction: PgClient }>>
+    ...args: Args<T['sends'][K], Opt<{ id: string; transaction: OpenTransaction }>>
   ): Promise<void>
   /**
    * A call: refused with NOT_AVAILABLE unless the run can take it now, or `within` a time; resolves when it has taken it, with

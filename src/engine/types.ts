@@ -9,6 +9,7 @@ import type {
   Emitted,
   EventName,
   Nothing,
+  OpenTransaction,
   Opt,
   PgClient,
   Target,
@@ -80,7 +81,7 @@ export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsi
   start<D extends Target<W>>(
     target: D,
     input: Given<TypesOf<D, W>['input']>,
-    options: StartOptions<TypesOf<D, W>> & { transaction: PgClient },
+    options: StartOptions<TypesOf<D, W>> & { transaction: OpenTransaction },
   ): Promise<{ readonly id: string }>
   /** Thousands of starts in one call; the handles are in the order of the items. */
   startMany<D extends Target<W>>(
@@ -98,7 +99,7 @@ export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsi
     runId: string,
     name: string,
     payload?: unknown,
-    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+    options?: MessageOptions & Opt<{ transaction: OpenTransaction }>,
   ): Promise<void>
   trigger(
     runId: string,
@@ -119,7 +120,7 @@ export interface Client<W = unknown> extends HasSchedules<W>, HasGraphs, HasInsi
   emit<K extends EventName>(
     event: K,
     payload: Emitted<K>,
-    options?: MessageOptions & Opt<{ transaction: PgClient }>,
+    options?: MessageOptions & Opt<{ transaction: OpenTransaction }>,
   ): Promise<void>
   /** `force` ends a run without undoing anything, also one whose undos cannot run. */
   cancel(

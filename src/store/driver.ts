@@ -26,12 +26,20 @@ export interface Driver {
   close(): Promise<void>
 }
 
+/** As pg takes it, in place of a text: ORMs on top of it do so. */
+export interface QueryConfig {
+  readonly text: string
+  readonly values?: readonly unknown[]
+  readonly rowMode?: 'array'
+  readonly types?: { getTypeParser(oid: number, format?: 'text'): (text: string) => unknown }
+}
+
 export interface DriverTransaction {
-  /** As the user's client would: any parameters, plain rows. */
+  /** As the user's client would: any parameters, plain rows, and what kind of statement it was. */
   query(
-    sql: string,
+    sql: string | QueryConfig,
     params?: readonly unknown[],
-  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null; command?: string }>
   commit(): Promise<void>
   rollback(): Promise<void>
   /** Runs user code so that the driver knows of it: where there is one connection, its reads go through here. */

@@ -30,6 +30,7 @@ const PAGES = [
   'changing-code',
   'testing',
   'databases',
+  'transactions',
   'flow-control',
   'operating',
   'http-api',

@@ -1,6 +1,6 @@
 // A transaction for user code: it has the one connection until it ends, so it ends soon.
 
-import type { DriverError, DriverTransaction, Row, SqlValue } from '../driver.js'
+import type { DriverError, DriverTransaction, QueryConfig, Row, SqlValue } from '../driver.js'
 import type { Connection } from './connection.js'
 import { abortedError, asUserSees, endedBySqlError, endedError, overLimitError } from './failure.js'
 import { runInside } from './inside.js'
@@ -45,10 +45,11 @@ export class EmbeddedTransaction implements DriverTransaction {
     return runInside(this, work)
   }
 
-  query(sql: string, params: readonly unknown[] = []): Promise<Answer> {
+  query(sql: string | QueryConfig, params?: readonly unknown[]): Promise<Answer> {
+    const { text, values = [], ...how } = typeof sql === 'string' ? { text: sql } : sql
     return this.#serial(async () => {
       await this.#check()
-      const asked = this.#connection.query(sql, params.map(prepared), userOptions())
+      const asked = this.#connection.query(text, (params ?? values).map(prepared), userOptions(how))
       const result = await asked.catch((error: unknown) => {
         throw asUserSees(error)
       })
@@ -56,7 +57,7 @@ export class EmbeddedTransaction implements DriverTransaction {
         await this.#end(endedBySqlError(), 'rollback')
         throw endedBySqlError()
       }
-      return { rows: result.rows, rowCount: result.rowCount ?? null }
+      return { ...result, rowCount: result.rowCount ?? null }
     })
   }
 

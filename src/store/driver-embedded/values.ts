@@ -3,6 +3,7 @@
 
 import type { QueryOptions } from '@electric-sql/pglite'
 import pg from 'pg'
+import type { QueryConfig } from '../driver.js'
 
 type Sent = string | Uint8Array | null
 
@@ -13,13 +14,17 @@ const SERIALIZERS = new Proxy({}, { get: () => unchanged })
 /** For the engine's own statements, which cast to types that PGlite gives as they are. */
 export const ENGINE_OPTIONS: QueryOptions = { serializers: SERIALIZERS }
 
-/** Built for each query: people may set parsers on pg at any time. */
-export function userOptions(): QueryOptions {
+/** Built for each query: people may set parsers on pg at any time, and ORMs bring theirs. */
+export function userOptions({
+  rowMode,
+  types,
+}: Omit<QueryConfig, 'text' | 'values'>): QueryOptions {
+  const { getTypeParser } = types ?? pg.types
   const parsers: Record<number, (text: string) => unknown> = {}
   for (const oid of [...Object.values(pg.types.builtins), ...ARRAY_TYPES]) {
-    parsers[oid] = pg.types.getTypeParser(oid, 'text') as (text: string) => unknown
+    parsers[oid] = getTypeParser(oid, 'text') as (text: string) => unknown
   }
-  return { serializers: SERIALIZERS, parsers }
+  return { serializers: SERIALIZERS, parsers, ...(rowMode && { rowMode }) }
 }
 
 /** bool, bytea, char, int2, int4, text, varchar, int8, float4, float8, timestamp, date, timestamptz, numeric, uuid, json, jsonb. */

@@ -3,7 +3,13 @@
 import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { PerdureError } from '../../model/errors.js'
 import { COMMIT_CONNECTIONS, TRANSACTION_MAX_MS } from '../../model/limits.js'
-import { type Driver, DriverError, type DriverTransaction, type Lane } from '../driver.js'
+import {
+  type Driver,
+  DriverError,
+  type DriverTransaction,
+  type Lane,
+  type QueryConfig,
+} from '../driver.js'
 import { ListenConnection, Notifier } from './channels.js'
 import {
   ANSWER_MS,
@@ -128,14 +134,13 @@ class PgTransaction implements DriverTransaction {
     this.release = release
   }
 
-  async query(sql: string, params: readonly unknown[] = []) {
+  async query(sql: string | QueryConfig, params: readonly unknown[] = []) {
     this.checkOpen()
     try {
       // Without parameters the simple protocol, as the user's own client does it.
-      const result = await (params.length === 0
-        ? this.client.query(sql)
-        : this.client.query(sql, [...params]))
-      return { rows: result.rows as Record<string, unknown>[], rowCount: result.rowCount }
+      return await (params.length === 0
+        ? this.client.query<Record<string, unknown>>(sql as string)
+        : this.client.query<Record<string, unknown>>(sql as string, [...params]))
     } catch (error) {
       const driverError = asDriverError(error)
       // The user sees what their client would throw; only a lost connection is ours to name.
