@@ -24,13 +24,14 @@ export const CACHE = join(ROOT, '.cache')
 const LOCK = join(CACHE, 'bootstrap.lock')
 const BUILD_STAMP = join(CACHE, 'build.stamp')
 
-/** Throws a one-line Error if packages are missing for good; `built` is false if the sources do not compile, or the Studio is too large. */
-export async function bootstrap() {
+/** `isForTests`: with the servers and the browser that tests need. Throws a one-line Error if packages are missing for good; `built` is false if the sources do not compile, or the Studio is too large. */
+export async function bootstrap({ isForTests = true } = {}) {
   checkNode()
   mkdirSync(CACHE, { recursive: true })
   const unlock = await lock()
   try {
     await install()
+    if (isForTests) await install(join(ROOT, 'test/support'))
     // In CI a stale file has to fail (test/tidy), not to be mended in silence.
     if (!process.env.CI || !existsSync(join(ROOT, GENERATED))) writeSql(ROOT)
     const built = await build()

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { bootstrap, failWith } from './bootstrap.mjs'
 
-const { built } = await bootstrap().catch(failWith)
+const { built } = await bootstrap({ isForTests: false }).catch(failWith)
 if (!built) failWith(new Error('The sources do not compile: the messages are above.'))
 watchAncestors()
 const { runDemo } = await import('../examples/demo/demo.mjs')

@@ -1,13 +1,7 @@
 // What dev and serve say at their start: where to look, where the data is, what is there to run.
 
-import { readFileSync } from 'node:fs'
+import { VERSION } from '../version.js'
 import type { ProjectDefinition } from './project.js'
-
-export const VERSION = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    readonly version: string
-  }
-).version
 
 export interface Started {
   readonly url: string

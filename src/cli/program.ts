@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander'
 import { PerdureError } from '../model/errors.js'
+import { VERSION } from '../version.js'
 import { EXIT, type Exit, exitOf, printError } from './exit.js'
 import type { Io } from './io.js'
 
@@ -59,6 +60,7 @@ export async function runCli(
 function makeRoot(io: Io): Command {
   return new Command('perdure')
     .description('Durable workflows on PostgreSQL.')
+    .version(VERSION, '--version', 'the version of this package')
     .option('--json', 'data as JSON, one object for each line')
     .option('--verbose', 'errors with their stack')
     .option('--url <url>', 'the server to talk to (PERDURE_URL)')

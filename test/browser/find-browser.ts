@@ -1,11 +1,13 @@
 // A Chromium: the one of CHROME_PATH, one on the PATH, or that of the package @sparticuz/chromium (Linux on x64).
 
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../tidy/repository.js'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-export const ENABLE = 'CHROME_PATH=/path/to/chromium npm test (or: npm install --include=optional)'
+export const ENABLE =
+  'CHROME_PATH=/path/to/chromium npm test (or: npm install --prefix test/support --include=optional)'
 
 export interface Found {
   readonly path: string
@@ -42,10 +44,10 @@ function isExecutable(path: string): boolean {
 
 /** It unpacks 200 MB into the temporary folder: here it stays for the next time. */
 async function unpacked(): Promise<string> {
-  const name = '@sparticuz/chromium'
+  const { resolve } = createRequire(join(ROOT, 'test/support/package.json'))
   let packed: { default: { executablePath(): Promise<string> } }
   try {
-    packed = (await import(name)) as typeof packed
+    packed = (await import(resolve('@sparticuz/chromium'))) as typeof packed
   } catch {
     throw new Error('there is no chromium on the PATH, and @sparticuz/chromium is not installed')
   }

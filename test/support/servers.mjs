@@ -199,7 +199,7 @@ class Server {
 /** Where a version may be: npm's optional packages, then what distributions and Homebrew install. */
 function places(version) {
   return [
-    join(ROOT, `node_modules/pg${version}-bin/native/bin`),
+    join(ROOT, `test/support/node_modules/pg${version}-bin/native/bin`),
     `/usr/lib/postgresql/${version}/bin`,
     `/usr/pgsql-${version}/bin`,
     `/opt/homebrew/opt/postgresql@${version}/bin`,

@@ -29,3 +29,16 @@ test('so it is with the declarations that are published', (context) => {
   context.skip(!isBuilt, 'dist is missing: npm run build')
   expect(said[2]).toBe('no problems')
 })
+
+test.for(['typescript-5', 'typescript-native'])(
+  'so it is with the declarations that are published, under %s',
+  async (compiler, context) => {
+    context.skip(!isBuilt, 'dist is missing: npm run build')
+    const tsc = path(`../../node_modules/${compiler}/bin/tsc`)
+    const args = [tsc, '-p', path('tsconfig.published.json'), '--noEmit', '--pretty', 'false']
+    const { stdout } = await promisify(execFile)(process.execPath, args).catch(
+      (error: { stdout: string }) => error,
+    )
+    expect(stdout).toBe('')
+  },
+)

@@ -205,12 +205,9 @@ if (PerdureError.is(error, 'ID_TAKEN')) error.details.issues
 error.code
 
 // operating
+const one = { id: 'o1', amount: 5, email: 'x' }
 // @ts-expect-error undeclared first message
-await engine.start(
-  order,
-  { id: 'o1', amount: 5, email: 'x' },
-  { message: { name: 'go', payload: 1 } },
-)
+await engine.start(order, one, { message: { name: 'go', payload: 1 } })
 const inside = engine.transaction(async (transaction) =>
   engine.start(order, { id: 'o1', amount: 5, email: 'x' }, { transaction }),
 )
