@@ -159,3 +159,26 @@ select w.id::text as id, w.build, @schema@.ms_v1(w.started_at) as started_at, @s
 -- Runs by definition and status. $1 workspace, null: all. For people: it counts them all.
 select r.def, r.status, count(*)::int as runs from @schema@.runs r
   where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status;
+
+-- name: dueLag
+-- How late the run is that is due for longest. From one definition, version and priority to the next (runs_due, runs_suspect of 0001):
+-- those that are due some day are not read.
+with recursive
+  fit as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from fit k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n),
+  suspect as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from suspect k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n)
+select coalesce(greatest(0, @schema@.ms_v1(@schema@.clock_v1()) - @schema@.ms_v1(min(k.due_at))), 0) as lag_ms
+  from (select due_at from fit union all select due_at from suspect) k;

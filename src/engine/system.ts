@@ -1,10 +1,13 @@
 // What is known of all of it: definitions, workers, counts.
 
+import type { Measured } from '../kernel/api.js'
+import type { Distribution } from '../kernel/meters.js'
 import { optionInvalid } from '../model/errors.js'
 import { beforeRead, type Core, workspaceOf } from './core.js'
 import { describe } from './describe.js'
 import { limitRuns, limits } from './limits.js'
 import { optionsObject } from './paged.js'
+import type { DistributionInfo, EngineMetrics } from './system-types.js'
 import type { Engine } from './types.js'
 
 const LIMIT = ['kind', 'workflow', 'name', 'limit', 'rate', 'used', 'waiting']
@@ -13,7 +16,7 @@ export function systemCalls(
   core: Core,
 ): Pick<
   Engine,
-  'definitions' | 'workers' | 'stats' | 'limits' | 'limitRuns' | 'nodeTypes' | 'about'
+  'definitions' | 'workers' | 'stats' | 'metrics' | 'limits' | 'limitRuns' | 'nodeTypes' | 'about'
 > {
   const { kernel } = core
   return {
@@ -40,6 +43,10 @@ export function systemCalls(
       )
       return counts.map(({ definition: workflow, status, runs }) => ({ workflow, status, runs }))
     },
+    metrics: async () => {
+      beforeRead(core)
+      return metricsOf(await kernel.measured(), await kernel.read.dueLagMs())
+    },
     limits: async () => {
       beforeRead(core)
       return limits(kernel.read)
@@ -60,6 +67,25 @@ export function systemCalls(
     nodeTypes: () => core.paletteOf(),
     about: () => core.about,
   }
+}
+
+function metricsOf({ counters, meters }: Measured, dueLagMs: number): EngineMetrics {
+  const steps = [...meters.stepMs].flatMap(([workflow, { completed, failed, again }]) => [
+    { workflow, outcome: 'completed' as const, ms: copyOf(completed) },
+    { workflow, outcome: 'failed' as const, ms: copyOf(failed) },
+    { workflow, outcome: 'again' as const, ms: copyOf(again) },
+  ])
+  return {
+    dueLagMs,
+    counters: { ...counters },
+    commitDeltas: copyOf(meters.batchDeltas),
+    commitMs: copyOf(meters.commitMs),
+    steps: steps.filter(({ ms }) => ms.counts.some((count) => count > 0)),
+  }
+}
+
+function copyOf({ bounds, counts, sum }: Distribution): DistributionInfo {
+  return { bounds, counts: [...counts], sum }
 }
 
 /** Names have no @, versions may. */

@@ -39,7 +39,13 @@ import type {
   TriggerOptions,
 } from './run-types.js'
 import type { HasSchedules } from './schedule-types.js'
-import type { EngineInfo, NodeTypeInfo, RunCount, WorkerInfo } from './system-types.js'
+import type {
+  EngineInfo,
+  EngineMetrics,
+  NodeTypeInfo,
+  RunCount,
+  WorkerInfo,
+} from './system-types.js'
 import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
@@ -185,6 +191,8 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   workers(): Promise<readonly WorkerInfo[]>
   /** How many runs there are, by definition and status; in all workspaces, or in one. Counts them all: not for every second. */
   stats(options?: Opt<{ workspace: string }>): Promise<readonly RunCount[]>
+  /** What this process has done, in numbers for graphs and alarms. */
+  metrics(): Promise<EngineMetrics>
   /** All limits: what is allowed, how many have a slot, how many ask for one. */
   limits(): Promise<readonly LimitInfo[]>
   /** Who has a slot and who waits for one, at a limit as `limits()` gives it. */

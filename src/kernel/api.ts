@@ -7,6 +7,7 @@ import type { ExecuteStep } from './attempt.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
+import type { Meters } from './meters.js'
 import type { Ports } from './ports.js'
 import type {
   Called,
@@ -108,10 +109,17 @@ export interface Kernel {
   learn(programs: readonly Program[]): Promise<void>
   readonly webhooks: WebhookStore
   readonly streams: StreamStore
+  /** What this process has done so far. */
+  measured(): Promise<Measured>
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
   close(): Promise<void>
+}
+
+export interface Measured {
+  readonly counters: Readonly<Counters>
+  readonly meters: Pick<Meters, 'batchDeltas' | 'commitMs' | 'stepMs'>
 }
 
 export interface TriggerCall extends FirstMessage {

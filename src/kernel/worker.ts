@@ -25,6 +25,7 @@ import type { HolderDeps } from './held-run.js'
 import { newWorker } from './incarnation.js'
 import { Lease } from './lease.js'
 import { LongSteps } from './long-steps.js'
+import { Meters } from './meters.js'
 import type { Hint } from './ports.js'
 import { Post } from './post.js'
 import { Programs } from './programs.js'
@@ -39,6 +40,7 @@ import { within } from './within.js'
 export class WorkerHost {
   readonly options: KernelOptions
   readonly counters: Counters
+  readonly meters = new Meters()
   readonly defects: Defects
   readonly tracing: Tracing | null
   readonly anchor: Anchor
@@ -244,11 +246,12 @@ export class WorkerHost {
 
   private makeCommitter(): Committer {
     const { store, ports } = this.options
-    const { counters, defects } = this
+    const { counters, meters, defects } = this
     return new Committer({
       store,
       ports,
       counters,
+      meters,
       defects,
       connections: COMMIT_CONNECTIONS,
       worker: () => this.lease.worker,
@@ -279,6 +282,7 @@ export class WorkerHost {
       {
         store,
         ports,
+        counters: this.counters,
         pollMs,
         worker: () => this.lease.worker,
         now: () => this.anchor.now(),
@@ -385,15 +389,7 @@ export class WorkerHost {
     this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
-    const row = {
-      ...run,
-      epoch,
-      seq,
-      inbox: Number.MAX_SAFE_INTEGER,
-      stop: null,
-      crashes: 0,
-      attempt,
-    }
-    this.executor.takeUp(row)
+    const unknown = { inbox: Number.MAX_SAFE_INTEGER, stop: null, crashes: 0 }
+    this.executor.takeUp({ ...run, epoch, seq, attempt, ...unknown })
   }
 }

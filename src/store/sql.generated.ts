@@ -3463,6 +3463,25 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   from @schema@.workers w order by w.started_at, w.id`,
   counts: `select r.def, r.status, count(*)::int as runs from @schema@.runs r
   where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status`,
+  dueLag: `with recursive
+  fit as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from fit k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n),
+  suspect as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from suspect k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n)
+select coalesce(greatest(0, @schema@.ms_v1(@schema@.clock_v1()) - @schema@.ms_v1(min(k.due_at))), 0) as lag_ms
+  from (select due_at from fit union all select due_at from suspect) k`,
   putSchedule: `insert into @schema@.schedules as s (workspace, id, def, spec, plan, overlap, input, of_def, next_slot, next_at, created_at, updated_at)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, @schema@.instant_v1($9::float8),
     @schema@.instant_v1($10::float8), @schema@.clock_v1(), @schema@.clock_v1())

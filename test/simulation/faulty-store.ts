@@ -69,6 +69,7 @@ export class FaultyStore implements Store {
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
       workers: () => this.call('workers', () => read.workers()),
       counts: (workspace) => this.call('counts', () => read.counts(workspace)),
+      dueLagMs: () => this.call('dueLag', () => read.dueLagMs()),
       limitRules: () => this.call('limitRules', () => read.limitRules()),
       limitUse: () => this.call('limitUse', () => read.limitUse()),
       holders: (where, most) => this.call('holders', () => read.holders(where, most)),

@@ -192,8 +192,10 @@ const metrics = route({
   summary: 'Counts for Prometheus: of all workspaces, or of that of the token.',
   contentType: METRICS_TYPE,
   handle: async ({ engine, caller, workspace }) => {
-    const where = caller.workspaces === '*' ? {} : { workspace }
-    const text = await metricsText(await engine.stats(where), await engine.workers())
+    const isAll = caller.workspaces === '*'
+    const counts = await engine.stats(isAll ? {} : { workspace })
+    const own = isAll ? await engine.metrics() : null
+    const text = await metricsText(counts, await engine.workers(), own)
     return new Response(text, { headers: { 'content-type': METRICS_TYPE } })
   },
 })
