@@ -223,6 +223,12 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
   DATABASE_VERSION: () => errors.databaseVersion('.perdure/data', '17', 18),
   DATABASE_LOCKED: () =>
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
+  DATABASE_UNSAFE: () =>
+    errors.databaseUnsafe(
+      '.perdure/data',
+      'everybody on this machine may write to the directory (mode 777)',
+      'chmod o-w .perdure/data, then start again',
+    ),
   EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
   ENGINE_CLOSED: () => errors.engineClosed(),
   REQUEST_INVALID: () =>
