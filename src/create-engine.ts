@@ -97,6 +97,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     secrets: settings.http.secrets,
     sentTo: new Map(),
+    tools: opened.store,
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { type EventSchemasGiven, type Made, madeOf, refName } from '../authoring
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
-import type { Client, StoredDefinition } from '../kernel/store.js'
+import type { Client, StoredDefinition, ToolStore } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import {
   engineClosed,
@@ -54,6 +54,8 @@ export interface Core {
   readonly sentTo: Map<string, string>
   /** Tells other processes that stored graphs have changed. */
   publishSaved(): void
+  /** For what moves runs: past the kernel. */
+  readonly tools: ToolStore
   isClosed(): boolean
 }
 

@@ -3,8 +3,9 @@
 import type { Measured } from '../kernel/api.js'
 import type { Distribution } from '../kernel/meters.js'
 import { optionInvalid } from '../model/errors.js'
-import { beforeRead, type Core, workspaceOf } from './core.js'
+import { beforeRead, type Core, found, readFlag, runIdOf, workspaceOf } from './core.js'
 import { describe } from './describe.js'
+import { exportLines } from './export.js'
 import { limitRuns, limits } from './limits.js'
 import { optionsObject } from './paged.js'
 import type { DistributionInfo, EngineMetrics } from './system-types.js'
@@ -16,7 +17,15 @@ export function systemCalls(
   core: Core,
 ): Pick<
   Engine,
-  'definitions' | 'workers' | 'stats' | 'metrics' | 'limits' | 'limitRuns' | 'nodeTypes' | 'about'
+  | 'definitions'
+  | 'workers'
+  | 'stats'
+  | 'metrics'
+  | 'limits'
+  | 'limitRuns'
+  | 'nodeTypes'
+  | 'about'
+  | 'export'
 > {
   const { kernel } = core
   return {
@@ -66,7 +75,25 @@ export function systemCalls(
     },
     nodeTypes: () => core.paletteOf(),
     about: () => core.about,
+    export: (options) => linesOf(core, options),
   }
+}
+
+const EXPORT = ['workspace', 'workflow', 'ids', 'copy', 'unfinished']
+
+async function* linesOf(core: Core, options: unknown): AsyncGenerator<string> {
+  beforeRead(core)
+  const where = 'engine.export'
+  const { workspace, workflow, ids, copy, unfinished } = optionsObject(options, where, EXPORT)
+  if (ids !== undefined && !Array.isArray(ids)) throw optionInvalid('ids', where, ids, 'a list')
+  const lines = exportLines(core.tools, {
+    workspace: workspace === undefined ? null : workspaceOf(workspace),
+    definition: workflow === undefined ? null : found(core, where, workflow).name,
+    ids: ids === undefined ? null : ids.map(runIdOf),
+    isCopy: readFlag(copy, 'copy', where),
+    isOpenOnly: readFlag(unfinished, 'unfinished', where),
+  })
+  for await (const line of lines) yield JSON.stringify(line)
 }
 
 function metricsOf({ counters, meters }: Measured, dueLagMs: number): EngineMetrics {

@@ -200,6 +200,21 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** The types of nodes that graphs of this engine may have. */
   nodeTypes(): readonly NodeTypeInfo[]
   about(): EngineInfo
+  /**
+   * Runs as lines of JSON, which `perdure import` takes into another database. Those that have not ended are paused here when the
+   * last one is read, all of them or none; not with `copy`.
+   */
+  export(
+    options?: Opt<{
+      /** Left out: of all. */
+      workspace: string
+      workflow: string
+      ids: readonly string[]
+      copy: boolean
+      /** Those that have ended are left out. */
+      unfinished: boolean
+    }>,
+  ): AsyncIterable<string>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

@@ -17,6 +17,7 @@ import { codeBroken } from '../../src/cli/project-errors.js'
 import { serverUnreachable } from '../../src/client/errors.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
+import { runsBusy } from '../../src/engine/moving-errors.js'
 import { readSpec } from '../../src/engine/schedule-options.js'
 import * as webhooks from '../../src/engine/webhook-errors.js'
 import { keyOf } from '../../src/engine/webhook-signature.js'
@@ -216,7 +217,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     createEngine({ database: 'postgres://app:secret@127.0.0.1:1/app', worker: false }),
   DATABASE_NEWER: () => migrate(newerDatabase, 'perdure'),
   DATABASE_OLDER: () => tools.databaseOlder(newerDatabase, 'perdure', 8, 2),
-  RUNS_BUSY: () => tools.runsBusy(['o-1', 'o-2']),
+  RUNS_BUSY: () => runsBusy(['o-1', 'o-2']),
   RUNS_EXIST: () => tools.runsExist(['o-1']),
   EXPORT_INVALID: () => tools.exportInvalid(7, 'the end is missing'),
   FOLDER_TAKEN: () => tools.folderTaken('orders', ['package.json']),

@@ -321,6 +321,18 @@ describe('the rest', () => {
     await ask('GET', '/readyz')
   })
 
+  test('an export comes in lines, as far as it is asked for', async () => {
+    const id = await start('order', { input: { n: 1 } })
+    await untilWaiting(id)
+    const { text } = await ask('POST', `${API}/export`, { ids: [id], copy: true })
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([{ isCopy: true }, { run: { id } }, { end: { runs: 1 } }])
+    await server.engine.cancel(id)
+  })
+
   test('metrics move when runs run: turns, commits, steps by outcome, and what is due', async () => {
     const before = (await ask('GET', '/metrics')).text
     const id = await start('order', { input: { n: 1 } })
