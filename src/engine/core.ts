@@ -25,6 +25,7 @@ import {
 } from '../model/ids.js'
 import type { HttpOptions } from './engine-options.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
+import type { Following } from './following.js'
 import type { Stateless } from './stateless.js'
 import type { StoredGraphs } from './stored-graphs.js'
 import type { EngineInfo, NodeTypeInfo } from './system-types.js'
@@ -54,6 +55,7 @@ export interface Core {
   readonly sentTo: Map<string, string>
   /** Tells other processes that stored graphs have changed. */
   publishSaved(): void
+  readonly following: Following
   /** For what moves runs: past the kernel. */
   readonly tools: ToolStore
   isClosed(): boolean

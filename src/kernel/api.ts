@@ -42,6 +42,8 @@ export interface KernelOptions {
   readonly closeGraceMs: number
   /** Stands between a step and its code: for stubs and crashes of the test kit. */
   readonly execute?: ExecuteStep
+  /** Something of the run was committed here. */
+  readonly changed?: (uid: Uid) => void
   /** For metrics and tests. */
   readonly counters?: Counters
   /** For tests that prove that the tests can see. */

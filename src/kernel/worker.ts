@@ -84,7 +84,8 @@ export class WorkerHost {
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     this.admitter = this.makeAdmitter()
-    this.publisher = new Publisher({ store, ports, owner: () => this.lease.worker.id })
+    const { changed = () => {} } = options
+    this.publisher = new Publisher({ store, ports, changed, owner: () => this.lease.worker.id })
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
@@ -197,6 +198,7 @@ export class WorkerHost {
   }
 
   private hinted(hint: Hint): void {
+    if (hint.kind === 'watched' || hint.kind === 'changed') return
     if (hint.kind === 'ended') this.results.hinted()
     else if (this.options.worker) this.claimer.poke()
   }
@@ -344,6 +346,7 @@ export class WorkerHost {
 
   private turnCommitted(delta: TurnDelta): void {
     const { fence, entries, next } = delta
+    this.options.changed?.(fence.uid)
     this.calls.committed(delta)
     this.post.committed(delta)
     const frame = this.frames.active.get(fence.uid)

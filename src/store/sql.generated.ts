@@ -3523,6 +3523,10 @@ select coalesce(greatest(0, @schema@.ms_v1(@schema@.clock_v1()) - @schema@.ms_v1
   $11::float8, $12::text) as kind`,
   subscribe: `select @schema@.subscribe_v1($1::text, $2::text) is null as done`,
   publish: `select @schema@.publish_v1($1::uuid, $2::uuid[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::text, $8::text) is null as done`,
+  standings: `select r.uid::text as uid, r.seq, r.finished_at is not null as is_final, coalesce(c.no, 0) as published
+  from unnest($1::uuid[]) t (uid)
+  cross join lateral (select r.uid, r.seq, r.finished_at from @schema@.runs r where r.uid = t.uid limit 1) r
+  left join lateral (select c.no from @schema@.chunks c where c.uid = t.uid order by c.no desc limit 1) c on true`,
   chunks: `select c.no, c.attempt, c.is_first, @schema@.ms_v1(c.at) as at, c.step, c.value
   from @schema@.chunks c where c.uid = $1::uuid and c.no > $2::int order by c.no limit $3::int`,
   follow: `select begun, horizon from @schema@.follow_v1($1::float8, $2::float8)`,

@@ -243,6 +243,10 @@ export class FaultyStore implements Store {
     return this.call('publish', () => this.world.memory.publish(...args))
   }
 
+  standings(...args: Parameters<Store['standings']>) {
+    return this.call('standings', () => this.world.memory.standings(...args))
+  }
+
   chunks(...args: Parameters<Store['chunks']>) {
     return this.call('chunks', () => this.world.memory.chunks(...args))
   }
