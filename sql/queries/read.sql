@@ -48,12 +48,13 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
 -- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many, $13 kind (of what $14 and $15 say of
 -- names, packed; see RunFilter). null: any, but of the
 -- definitions not the one that delivers webhooks.
+-- One status is said as such: then the index that has them apart is in the order of the page (runs_status of 0013).
 -- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
 select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -83,7 +84,7 @@ select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)

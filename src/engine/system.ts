@@ -1,7 +1,6 @@
 // What is known of all of it: definitions, workers, counts.
 
-import type { Measured } from '../kernel/api.js'
-import type { Distribution } from '../kernel/meters.js'
+import type { Distribution, Measured } from '../kernel/api.js'
 import { optionInvalid } from '../model/errors.js'
 import { beforeRead, type Core, found, readFlag, runIdOf, workspaceOf } from './core.js'
 import { describe } from './describe.js'

@@ -7,7 +7,7 @@ import type { ExecuteStep } from './attempt.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
-import type { Meters } from './meters.js'
+import type { Distribution, Meters } from './meters.js'
 import type { Ports } from './ports.js'
 import type {
   Called,
@@ -23,7 +23,7 @@ import type {
   WebhookStore,
 } from './store.js'
 
-export type { ForkOrder }
+export type { Distribution, ForkOrder }
 
 export interface KernelOptions {
   readonly store: Store

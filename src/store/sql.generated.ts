@@ -3387,7 +3387,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -3414,7 +3414,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
