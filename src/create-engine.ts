@@ -5,6 +5,7 @@ import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
 import type { EngineOptions } from './engine/engine-options.js'
+import { Following } from './engine/following.js'
 import { describeNodeTypes } from './engine/node-types.js'
 import { readEngineOptions, type Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
@@ -28,6 +29,9 @@ import { Definitions } from './upkeep/definitions.js'
 import { Retention } from './upkeep/retention.js'
 import { Schedules } from './upkeep/schedules.js'
 import { VERSION } from './version.js'
+
+/** People watch what is followed: it is asked for so much more often than the rest. */
+const FOLLOWED_SHARE = 5
 
 /** Opens the database, makes its tables if they are not there, and takes up work. */
 export async function createEngine<
@@ -60,11 +64,17 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     }
     return graphs
   })
+  const pollMs = instead.kernel?.pollMs ?? POLL_MS
+  const following = new Following({
+    hints: opened.hints,
+    standings: (uids) => opened.store.standings(uids),
+    pollMs: pollMs / FOLLOWED_SHARE,
+  })
   const { programs, learnt } = library.programs()
   const all = [...programs, ...deliveryPrograms(settings, opened.store, log)]
   const started = await startKernel(
     opened,
-    usual(settings, { programs: all, learnt }),
+    { ...usual(settings, { programs: all, learnt }), changed: (uid) => following.changed(uid) },
     { log, telemetry: settings.telemetry },
     instead,
   )
@@ -74,11 +84,11 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
   const retention = startRetention(settings, opened, started, { log, everyMs })
   const schedules = startSchedules(settings, opened, started, {
     log,
-    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+    everyMs: pollMs,
   })
   const definitions = startDefinitions(stored, opened, started, {
     log,
-    everyMs: instead.kernel?.pollMs ?? POLL_MS,
+    everyMs: pollMs,
   })
   let closed = false
   const stateless = makeStateless(() => openMemoryKernel(settings, library, log, instead))
@@ -97,10 +107,13 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     secrets: settings.http.secrets,
     sentTo: new Map(),
+    following,
+    tools: opened.store,
     isClosed: () => closed,
   }
   const close = async (): Promise<void> => {
     closed = true
+    following.close()
     // The kernel knows at once that it leaves: what its steps ask of a closed engine is no failure of theirs. It closes the
     // hints and the store too; what a duty then asks of that is refused, and left to others.
     const duties = [retention?.close(), schedules?.close(), definitions?.close()]

@@ -54,6 +54,10 @@ export function writeHint(hint: Hint): string {
       return 'e'
     case 'saved':
       return 's'
+    case 'watched':
+      return `w${hint.uid}`
+    case 'changed':
+      return `c${hint.uid}`
   }
 }
 
@@ -69,6 +73,10 @@ export function readHints(payload: string): Hint[] {
         return [{ kind: 'ended' }]
       case 's':
         return [{ kind: 'saved' }]
+      case 'w':
+        return [{ kind: 'watched', uid: rest as Uid }]
+      case 'c':
+        return [{ kind: 'changed', uid: rest as Uid }]
       default:
         // Written by a newer version.
         return []

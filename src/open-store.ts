@@ -4,12 +4,12 @@
 import type { Settings } from './engine/options.js'
 import { importPeer } from './engine/peer.js'
 import type { Hints, Log } from './kernel/ports.js'
-import type { Store } from './kernel/store.js'
+import type { ToolStore } from './kernel/store.js'
 import { NO_HINTS, openHints } from './live-hints.js'
 import type { Driver } from './store/driver.js'
 
 export interface Opened {
-  readonly store: Store
+  readonly store: ToolStore
   readonly hints: Hints
 }
 

@@ -48,12 +48,13 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
 -- $9 tag names and $10 their values (packed), $11 the uid after which the page begins, $12 how many, $13 kind (of what $14 and $15 say of
 -- names, packed; see RunFilter). null: any, but of the
 -- definitions not the one that delivers webhooks.
+-- One status is said as such: then the index that has them apart is in the order of the page (runs_status of 0013).
 -- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
 select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -83,7 +84,7 @@ select v.* from (
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -159,3 +160,26 @@ select w.id::text as id, w.build, @schema@.ms_v1(w.started_at) as started_at, @s
 -- Runs by definition and status. $1 workspace, null: all. For people: it counts them all.
 select r.def, r.status, count(*)::int as runs from @schema@.runs r
   where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status;
+
+-- name: dueLag
+-- How late the run is that is due for longest. From one definition, version and priority to the next (runs_due, runs_suspect of 0001):
+-- those that are due some day are not read.
+with recursive
+  fit as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from fit k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n),
+  suspect as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from suspect k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n)
+select coalesce(greatest(0, @schema@.ms_v1(@schema@.clock_v1()) - @schema@.ms_v1(min(k.due_at))), 0) as lag_ms
+  from (select due_at from fit union all select due_at from suspect) k;

@@ -4,6 +4,13 @@
 -- $1 who, then of each: $2 uid, $3 epoch, $4 its number there, $5 attempt, $6 whether it is the first; packed: $7 step, $8 value. Keeps P1, P2.
 select @schema@.publish_v1($1::uuid, $2::uuid[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::text, $8::text) is null as done;
 
+-- name: standings
+-- How far runs are. $1 uids.
+select r.uid::text as uid, r.seq, r.finished_at is not null as is_final, coalesce(c.no, 0) as published
+  from unnest($1::uuid[]) t (uid)
+  cross join lateral (select r.uid, r.seq, r.finished_at from @schema@.runs r where r.uid = t.uid limit 1) r
+  left join lateral (select c.no from @schema@.chunks c where c.uid = t.uid order by c.no desc limit 1) c on true;
+
 -- name: chunks
 -- $1 uid, $2 behind this number, $3 at most so many.
 select c.no, c.attempt, c.is_first, @schema@.ms_v1(c.at) as at, c.step, c.value

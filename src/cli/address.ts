@@ -16,7 +16,9 @@ const FILE = 'server.json'
 /** `folder` is the one that holds the data directory: `.perdure`. The answer takes the file away again. */
 export function announce(folder: string, address: Address): () => void {
   const file = join(folder, FILE)
-  writeFileSync(file, `${JSON.stringify(address)}\n`, { mode: 0o600 })
+  // Made anew: what was there before may be readable by others, or lead elsewhere.
+  rmSync(file, { force: true })
+  writeFileSync(file, `${JSON.stringify(address)}\n`, { mode: 0o600, flag: 'wx' })
   return () => {
     if (addressIn(folder)?.pid === address.pid) rmSync(file, { force: true })
   }

@@ -2,17 +2,22 @@
 // process that has the embedded database open, or to an engine without a worker in this very process.
 
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import { type Asked, Connection } from '../client/connection.js'
 import { createClient, type RemoteClient } from '../client/index.js'
-import { PerdureError } from '../model/errors.js'
+import { type ErrorCode, PerdureError } from '../model/errors.js'
 import { addressIn } from './address.js'
 import type { Io } from './io.js'
+import { placeOf } from './place.js'
 import type { Cli, Common } from './program.js'
 
 export interface Talk {
   readonly client: RemoteClient
   /** What the client has no call for. */
   ask(asked: Asked): Promise<unknown>
+  /** An answer in lines. Throws what its last one says went wrong. */
+  lines(asked: Asked): AsyncGenerator<string>
   close(): Promise<void>
 }
 
@@ -61,7 +66,38 @@ function talkOf(
   close: () => Promise<void> = async () => {},
 ): Talk {
   const connection = new Connection(url, options)
-  return { client: createClient(url, options), ask: (asked) => connection.ask(asked), close }
+  return {
+    client: createClient(url, options),
+    ask: (asked) => connection.ask(asked),
+    lines: (asked) => linesOf(connection, asked),
+    close,
+  }
+}
+
+async function* linesOf(connection: Connection, asked: Asked): AsyncGenerator<string> {
+  const { body } = await connection.send(asked, 'application/x-ndjson')
+  if (body === null) return
+  const input = Readable.fromWeb(body as never)
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (!line.startsWith('{"error":')) yield line
+    else {
+      const { error } = JSON.parse(line) as {
+        error: { code: ErrorCode; message: string; hint?: string }
+      }
+      throw new PerdureError(error.code, error.message, {
+        hint: error.hint ?? 'look at the log of the server',
+      })
+    }
+  }
+}
+
+/** Tools work on a database by themselves, unless another process has it to itself, or a server is named. */
+export function serverOf(io: Io, options: Common): Talk | null {
+  if (options.url !== undefined) return overHttp(io, options, options.url, undefined)
+  const { database = '' } = placeOf(io, options)
+  if (!database.startsWith('file:')) return null
+  const address = addressIn(resolve(io.cwd, dirname(database.slice('file:'.length))))
+  return address && overHttp(io, options, address.url, address.token)
 }
 
 const spaceOf = ({ env }: Io, { workspace }: Common): { readonly workspace?: string } => {

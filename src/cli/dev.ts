@@ -13,7 +13,7 @@ import { openDatabase, type Reopened } from '../reopen.js'
 import { addressIn, announce } from './address.js'
 import { listen } from './listen.js'
 import { engineOptionsOf, filesIn, loadProject, type Project } from './project.js'
-import { ownToken } from './tokens.js'
+import { ownToken, tokensOf } from './tokens.js'
 
 export interface DevOptions {
   readonly folder: string
@@ -21,6 +21,9 @@ export interface DevOptions {
   readonly host?: string | undefined
   /** The folder of a built Studio; default: the package's own, if it is there. */
   readonly studio?: string | undefined
+  /** Beside those of the project: as --token and PERDURE_TOKENS say it. */
+  readonly token?: string | undefined
+  readonly tokens?: string | undefined
   /** Beside those of the project, and before them. */
   readonly engine?: Pick<EngineOptions<unknown>, 'database' | 'schema' | 'worker'>
   /** Called before anything is executed, with an engine that executes nothing. */
@@ -55,6 +58,7 @@ export class Dev {
   static async open(options: DevOptions): Promise<Dev> {
     const project = await loadProject(options.folder)
     const { port, host } = options
+    const tokens = tokensOf(project.serve.tokens, options.token, options.tokens)
     if (port !== undefined) await checkPort(port, host ?? HOST)
     const database = await opening(optionsFor(project, options))
     try {
@@ -62,18 +66,18 @@ export class Dev {
       const engine = await database.open(optionsFor(project, options))
       const folder = options.studio ?? STUDIO_FOLDER
       const studio = isStudio(folder) ? folder : undefined
-      const serving = await listen(engine, { ...project.serve, port, host, studio }).catch(
-        async (error: unknown) => {
-          await engine.close()
-          throw error
-        },
-      )
+      const shown = { ...project.serve, ...(tokens && { tokens }), port, host, studio }
+      const serving = await listen(engine, shown).catch(async (error: unknown) => {
+        await engine.close()
+        throw error
+      })
       return new Dev(options, {
         project,
         engine,
         serving,
         database,
         hasStudio: studio !== undefined,
+        own: ownToken(tokens),
       })
     } catch (error) {
       await database.close()
@@ -85,6 +89,8 @@ export class Dev {
     options: DevOptions,
     parts: Pick<Dev, 'project' | 'engine' | 'serving' | 'hasStudio'> & {
       readonly database: Reopened
+      /** For the other commands of this machine. */
+      readonly own: { readonly token?: string }
     },
   ) {
     const { project, engine, serving, hasStudio, database } = parts
@@ -96,7 +102,7 @@ export class Dev {
     this.opened = database
     this.database = database.description
     const { directory } = database
-    const address = { url: serving.url, pid: process.pid, ...ownToken(project.serve.tokens) }
+    const address = { url: serving.url, pid: process.pid, ...parts.own }
     this.withdraw = directory === null ? () => {} : announce(dirname(directory), address)
     this.watched = stamps(project.watched)
     this.files = filesIn(project.folder).join('\n')

@@ -1,9 +1,11 @@
-// Waiting for what takes long, over a connection that may break: asked again, for a while.
+// What is asked again over a connection that breaks, for a while: waiting for what takes long, and what changes nothing the second time.
 
 import { PerdureError } from '../model/errors.js'
 
 /** A server that is not there for longer is not only restarting. */
 const PATIENCE_MS = 30_000
+/** Somebody waits for the answer. */
+const RESENT_MS = 10_000
 const PAUSE_MS = 200
 const PAUSE_MAX_MS = 5_000
 
@@ -18,12 +20,14 @@ const PASSING = [
 /** Says how long to pause before the next attempt; throws what will not pass. */
 export class Patience {
   private readonly connection: { readonly isReached: boolean }
+  private readonly patienceMs: number
   private failedAt: number | null = null
   private pauseMs = PAUSE_MS
 
   /** An address that has never answered is rather wrong than restarting. */
-  constructor(connection: { readonly isReached: boolean }) {
+  constructor(connection: { readonly isReached: boolean }, patienceMs = PATIENCE_MS) {
     this.connection = connection
+    this.patienceMs = patienceMs
   }
 
   reached(): void {
@@ -35,10 +39,42 @@ export class Patience {
     const now = performance.now()
     this.failedAt ??= now
     const isPassing = PerdureError.is(error, ...PASSING) && this.connection.isReached
-    if (!isPassing || now - this.failedAt > PATIENCE_MS) throw error
+    if (!isPassing || now - this.failedAt > this.patienceMs) throw error
     await pause(this.pauseMs, signal)
     this.pauseMs = Math.min(this.pauseMs * 2, PAUSE_MAX_MS)
   }
+}
+
+/**
+ * A start whose answer was lost is sent again, if the second one is the same run: it has an id, and so has its message. Of others nobody
+ * knows whether they were stored, and only the caller can decide.
+ */
+export async function startAgain<T>(
+  connection: { readonly isReached: boolean },
+  starts: readonly Start[],
+  ask: () => Promise<T>,
+): Promise<T> {
+  const patience = new Patience(connection, RESENT_MS)
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      const isLost = PerdureError.is(error, 'SERVER_UNREACHABLE')
+      if (!isLost || !starts.every(isSame)) throw error
+      await patience.failed(error, undefined)
+    }
+  }
+}
+
+interface Start {
+  readonly id?: unknown
+  readonly message?: unknown
+  readonly debounce?: unknown
+}
+
+function isSame({ id, message, debounce }: Start): boolean {
+  const { id: messageId } = (message ?? { id: '' }) as { readonly id?: unknown }
+  return id !== undefined && debounce === undefined && messageId !== undefined
 }
 
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

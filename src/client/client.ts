@@ -13,6 +13,7 @@ import type {
   StoredDocument,
 } from '../index.js'
 import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
+import { startAgain } from './again.js'
 import { type ClientOptions, Connection, path } from './connection.js'
 import { follow } from './follow.js'
 import { graphCalls, type RemoteGraphs } from './graphs.js'
@@ -87,28 +88,33 @@ function startCalls(connection: Connection, spaceOf: SpaceOf) {
     const workflow = nameOf(target, 'start')
     const { workspace: named, ...rest } = sendable(options, 'start')
     const workspace = spaceOf({ workspace: named })
-    const { id } = (await connection.ask({
+    const asked = {
       method: 'POST',
       path: path`/workflows/${workflow}/runs`,
       body: { input, ...rest },
       workspace,
-    })) as Started
+    } as const
+    const started = await startAgain(connection, [rest], () => connection.ask(asked))
+    const { id } = started as Started
     return makeHandle(connection, { id, workflow, workspace })
   }
   return {
     start,
-    startMany: async (target: unknown, items: readonly { input?: unknown; options?: Given }[]) => {
+    startMany: async (target: unknown, all: readonly { input?: unknown; options?: Given }[]) => {
       const workflow = nameOf(target, 'startMany')
       const handles: RunHandle[] = []
-      for (let from = 0; from < items.length; from += BATCH) {
-        const part = items.slice(from, from + BATCH)
+      for (let from = 0; from < all.length; from += BATCH) {
+        const part = all.slice(from, from + BATCH)
         const workspace = spaceOf({ workspace: part[0]?.options?.workspace })
-        const { items: started } = (await connection.ask({
+        const items: readonly Given[] = part.map(({ input, options }) => ({ input, ...options }))
+        const asked = {
           method: 'POST',
           path: path`/workflows/${workflow}/runs/batch`,
-          body: { items: part.map(({ input, options }) => ({ input, ...options })) },
+          body: { items },
           workspace,
-        })) as { items: readonly Started[] }
+        } as const
+        const answer = await startAgain(connection, items, () => connection.ask(asked))
+        const { items: started } = answer as { items: readonly Started[] }
         for (const { id } of started)
           handles.push(makeHandle(connection, { id, workflow, workspace }))
       }

@@ -4,7 +4,7 @@ import { type EventSchemasGiven, type Made, madeOf, refName } from '../authoring
 import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
-import type { Client, StoredDefinition } from '../kernel/store.js'
+import type { Client, StoredDefinition, ToolStore } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import {
   engineClosed,
@@ -25,6 +25,7 @@ import {
 } from '../model/ids.js'
 import type { HttpOptions } from './engine-options.js'
 import { insideTransactionError, targetUnknown } from './errors.js'
+import type { Following } from './following.js'
 import { clientIn } from './foreign-client.js'
 import type { Stateless } from './stateless.js'
 import type { StoredGraphs } from './stored-graphs.js'
@@ -55,6 +56,9 @@ export interface Core {
   readonly sentTo: Map<string, string>
   /** Tells other processes that stored graphs have changed. */
   publishSaved(): void
+  readonly following: Following
+  /** For what moves runs: past the kernel. */
+  readonly tools: ToolStore
   isClosed(): boolean
 }
 

@@ -1,12 +1,11 @@
-// handle.events() and handle.stream(): what a run stores, from a point on until it has ended. Asked for again and again, soon at
-// first: what another process has stored is seen like what this one has.
+// handle.events() and handle.stream(): what a run stores, from a point on until it has ended. Read again whenever there is more
+// (following.ts): what another process has stored is seen like what this one has.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RunView } from '../kernel/store.js'
+import type { RunView, Standing } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { optionInvalid } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
-import { POLL_MS } from '../model/limits.js'
 import { isFinal } from '../model/run.js'
 import { beforeRead, type Core } from './core.js'
 import { journalEntry } from './info.js'
@@ -14,9 +13,6 @@ import { optionsObject } from './paged.js'
 import type { JournalEntry, Published } from './types.js'
 
 const PAGE = 100
-const SOON_MS = 5
-/** People watch what is published as it comes. */
-const STREAM_POLL_MS = 200
 
 type Look = () => Promise<RunView>
 
@@ -26,7 +22,8 @@ interface Source<E> {
   readonly numberOf: (item: E) => number
   /** Of a run that has ended: the number of the last one, or null if a page that is not full is the end. */
   readonly lastOf: (run: RunView) => number | null
-  readonly pollMs: number
+  /** That of the last one there is. */
+  readonly reached: (standing: Standing) => number
 }
 
 /** `look`: the run as it is now, which must be there when it begins. */
@@ -37,7 +34,7 @@ export async function* followEvents(core: Core, look: Look, options: unknown) {
       (await read.history(uid, { after, limit: PAGE, newestFirst: false })).map(journalEntry),
     numberOf: ({ seq }) => seq,
     lastOf: ({ seq }) => seq,
-    pollMs: POLL_MS,
+    reached: ({ seq }) => seq,
   }
   const from = readFollow(options, 'events()', 'the number of an entry')
   yield* follow(core, look, source, from)
@@ -52,7 +49,7 @@ export async function* followStream(core: Core, look: Look, options: unknown) {
       }),
     numberOf: ({ offset }) => offset,
     lastOf: () => null,
-    pollMs: STREAM_POLL_MS,
+    reached: ({ published }) => published,
   }
   yield* follow(core, look, source, readFollow(options, 'stream()', 'an offset'))
 }
@@ -60,16 +57,19 @@ export async function* followStream(core: Core, look: Look, options: unknown) {
 async function* follow<E>(
   core: Core,
   look: Look,
-  { page, numberOf, lastOf, pollMs }: Source<E>,
+  { page, numberOf, lastOf, reached }: Source<E>,
   { after, signal }: ReturnType<typeof readFollow>,
 ): AsyncGenerator<E> {
+  const { following } = core
   let last = after
-  let waitMs = SOON_MS
+  let uid: Uid | null = null
   for (;;) {
     signal?.throwIfAborted()
     beforeRead(core)
+    const mark = uid === null ? 0 : following.mark(uid)
     // The row first: what it says is over has all that belongs to it.
     const run = await look()
+    uid = run.uid
     const items = await page(run.uid, last)
     for (const item of items) {
       last = numberOf(item)
@@ -77,8 +77,9 @@ async function* follow<E>(
     }
     if (items.length === PAGE) continue
     if (isFinal(run.status) && last >= (lastOf(run) ?? last)) return
-    waitMs = items.length > 0 ? SOON_MS : Math.min(waitMs * 2, pollMs)
-    await rest(waitMs, signal)
+    const seen = last
+    const isBehind = (now: Standing): boolean => now.isFinal || reached(now) > seen
+    await following.wait(run.uid, mark, isBehind, signal)
   }
 }
 

@@ -18,6 +18,30 @@ export type WorkerInfo = Readonly<{
 /** So many runs of a definition have that status. */
 export type RunCount = Readonly<{ workflow: string; status: Status; runs: number }>
 
+/** So many values at most as large as each of the bounds, and in the last place those above them all. */
+export type DistributionInfo = Readonly<{
+  bounds: readonly number[]
+  counts: readonly number[]
+  sum: number
+}>
+
+/** What this process has done since its engine was made; the lag is that of all processes. */
+export type EngineMetrics = Readonly<{
+  /** How long the run that has been due for longest has been so, and nobody has taken it; 0: there is none. */
+  dueLagMs: number
+  /** How often each thing happened: commits, claims, turns, and what is rare. */
+  counters: Readonly<Record<string, number>>
+  /** What one commit stored, and how long the database took for it. */
+  commitDeltas: DistributionInfo
+  commitMs: DistributionInfo
+  /** Attempts of steps. `again`: nobody's failure, as a conflict of transactions. Beyond 200 definitions the others are one. */
+  steps: readonly Readonly<{
+    workflow: string
+    outcome: 'completed' | 'failed' | 'again'
+    ms: DistributionInfo
+  }>[]
+}>
+
 /** A type of node, for whoever lets people draw graphs. */
 export type NodeTypeInfo = Readonly<{
   name: string

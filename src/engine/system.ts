@@ -1,10 +1,13 @@
 // What is known of all of it: definitions, workers, counts.
 
+import type { Distribution, Measured } from '../kernel/api.js'
 import { optionInvalid } from '../model/errors.js'
-import { beforeRead, type Core, workspaceOf } from './core.js'
+import { beforeRead, type Core, found, readFlag, runIdOf, workspaceOf } from './core.js'
 import { describe } from './describe.js'
+import { exportLines } from './export.js'
 import { limitRuns, limits } from './limits.js'
 import { optionsObject } from './paged.js'
+import type { DistributionInfo, EngineMetrics } from './system-types.js'
 import type { Engine } from './types.js'
 
 const LIMIT = ['kind', 'workflow', 'name', 'limit', 'rate', 'used', 'waiting']
@@ -13,7 +16,15 @@ export function systemCalls(
   core: Core,
 ): Pick<
   Engine,
-  'definitions' | 'workers' | 'stats' | 'limits' | 'limitRuns' | 'nodeTypes' | 'about'
+  | 'definitions'
+  | 'workers'
+  | 'stats'
+  | 'metrics'
+  | 'limits'
+  | 'limitRuns'
+  | 'nodeTypes'
+  | 'about'
+  | 'export'
 > {
   const { kernel } = core
   return {
@@ -40,6 +51,10 @@ export function systemCalls(
       )
       return counts.map(({ definition: workflow, status, runs }) => ({ workflow, status, runs }))
     },
+    metrics: async () => {
+      beforeRead(core)
+      return metricsOf(await kernel.measured(), await kernel.read.dueLagMs())
+    },
     limits: async () => {
       beforeRead(core)
       return limits(kernel.read)
@@ -59,7 +74,44 @@ export function systemCalls(
     },
     nodeTypes: () => core.paletteOf(),
     about: () => core.about,
+    export: (options) => linesOf(core, options),
   }
+}
+
+const EXPORT = ['workspace', 'workflow', 'ids', 'copy', 'unfinished']
+
+async function* linesOf(core: Core, options: unknown): AsyncGenerator<string> {
+  beforeRead(core)
+  const where = 'engine.export'
+  const { workspace, workflow, ids, copy, unfinished } = optionsObject(options, where, EXPORT)
+  if (ids !== undefined && !Array.isArray(ids)) throw optionInvalid('ids', where, ids, 'a list')
+  const lines = exportLines(core.tools, {
+    workspace: workspace === undefined ? null : workspaceOf(workspace),
+    definition: workflow === undefined ? null : found(core, where, workflow).name,
+    ids: ids === undefined ? null : ids.map(runIdOf),
+    isCopy: readFlag(copy, 'copy', where),
+    isOpenOnly: readFlag(unfinished, 'unfinished', where),
+  })
+  for await (const line of lines) yield JSON.stringify(line)
+}
+
+function metricsOf({ counters, meters }: Measured, dueLagMs: number): EngineMetrics {
+  const steps = [...meters.stepMs].flatMap(([workflow, { completed, failed, again }]) => [
+    { workflow, outcome: 'completed' as const, ms: copyOf(completed) },
+    { workflow, outcome: 'failed' as const, ms: copyOf(failed) },
+    { workflow, outcome: 'again' as const, ms: copyOf(again) },
+  ])
+  return {
+    dueLagMs,
+    counters: { ...counters },
+    commitDeltas: copyOf(meters.batchDeltas),
+    commitMs: copyOf(meters.commitMs),
+    steps: steps.filter(({ ms }) => ms.counts.some((count) => count > 0)),
+  }
+}
+
+function copyOf({ bounds, counts, sum }: Distribution): DistributionInfo {
+  return { bounds, counts: [...counts], sum }
 }
 
 /** Names have no @, versions may. */

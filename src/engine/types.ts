@@ -40,7 +40,13 @@ import type {
   TriggerOptions,
 } from './run-types.js'
 import type { HasSchedules } from './schedule-types.js'
-import type { EngineInfo, NodeTypeInfo, RunCount, WorkerInfo } from './system-types.js'
+import type {
+  EngineInfo,
+  EngineMetrics,
+  NodeTypeInfo,
+  RunCount,
+  WorkerInfo,
+} from './system-types.js'
 import type { Webhooks } from './webhook-types.js'
 
 export type * from './describe-types.js'
@@ -186,6 +192,8 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   workers(): Promise<readonly WorkerInfo[]>
   /** How many runs there are, by definition and status; in all workspaces, or in one. Counts them all: not for every second. */
   stats(options?: Opt<{ workspace: string }>): Promise<readonly RunCount[]>
+  /** What this process has done, in numbers for graphs and alarms. */
+  metrics(): Promise<EngineMetrics>
   /** All limits: what is allowed, how many have a slot, how many ask for one. */
   limits(): Promise<readonly LimitInfo[]>
   /** Who has a slot and who waits for one, at a limit as `limits()` gives it. */
@@ -193,6 +201,21 @@ export interface Engine<W = unknown> extends Client<W>, AsyncDisposable {
   /** The types of nodes that graphs of this engine may have. */
   nodeTypes(): readonly NodeTypeInfo[]
   about(): EngineInfo
+  /**
+   * Runs as lines of JSON, which `perdure import` takes into another database. Those that have not ended are paused here when the
+   * last one is read, all of them or none; not with `copy`.
+   */
+  export(
+    options?: Opt<{
+      /** Left out: of all. */
+      workspace: string
+      workflow: string
+      ids: readonly string[]
+      copy: boolean
+      /** Those that have ended are left out. */
+      unfinished: boolean
+    }>,
+  ): AsyncIterable<string>
   /** Drains, gives its runs back at once. */
   close(): Promise<void>
   /** Never there at run time. */

@@ -31,8 +31,15 @@ export interface Serving {
 
 const PORT = 4114
 const HOST = '127.0.0.1'
-/** For the header, and for all of a request. */
-const REQUEST_MS = 30_000
+export interface RequestTiming {
+  /** For the header, and for all of a request. */
+  readonly requestMs: number
+  /** It is looked so often whether one is late. */
+  readonly lookMs: number
+}
+
+/** Together: who sends slower than that is told 408 within 30 s. */
+const REQUEST_TIMING: RequestTiming = { requestMs: 25_000, lookMs: 5_000 }
 
 /** Refused before anything is opened. */
 export function readServeOptions(options: ServeOptions): Settings & {
@@ -51,14 +58,25 @@ export function readServeOptions(options: ServeOptions): Settings & {
 }
 
 export async function serve<W>(engine: Engine<W>, options: ServeOptions = {}): Promise<Serving> {
+  return serveTimed(engine, options, REQUEST_TIMING)
+}
+
+export async function serveTimed<W>(
+  engine: Engine<W>,
+  options: ServeOptions,
+  { requestMs, lookMs }: RequestTiming,
+): Promise<Serving> {
   const { port, host, ...settings } = readServeOptions(options)
   const streams = new StreamPool()
   const handlerFor = (one: unknown) => makeHandler(one as Engine, settings, streams)
   let handler = handlerFor(engine)
   const fetch: Handler = (request, node) => handler(request, node)
-  const server = createAdaptorServer({ fetch: fetch as never }) as Server
-  server.requestTimeout = REQUEST_MS
-  server.headersTimeout = REQUEST_MS
+  const serverOptions = {
+    requestTimeout: requestMs,
+    headersTimeout: requestMs,
+    connectionsCheckingInterval: lookMs,
+  }
+  const server = createAdaptorServer({ fetch: fetch as never, serverOptions }) as Server
   const end = endable(server)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo

@@ -7,6 +7,7 @@ import type { ExecuteStep } from './attempt.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { ForkOrder } from './fork.js'
+import type { Distribution, Meters } from './meters.js'
 import type { Ports } from './ports.js'
 import type {
   Called,
@@ -22,7 +23,7 @@ import type {
   WebhookStore,
 } from './store.js'
 
-export type { ForkOrder }
+export type { Distribution, ForkOrder }
 
 export interface KernelOptions {
   readonly store: Store
@@ -41,6 +42,8 @@ export interface KernelOptions {
   readonly closeGraceMs: number
   /** Stands between a step and its code: for stubs and crashes of the test kit. */
   readonly execute?: ExecuteStep
+  /** Something of the run was committed here. */
+  readonly changed?: (uid: Uid) => void
   /** For metrics and tests. */
   readonly counters?: Counters
   /** For tests that prove that the tests can see. */
@@ -108,10 +111,17 @@ export interface Kernel {
   learn(programs: readonly Program[]): Promise<void>
   readonly webhooks: WebhookStore
   readonly streams: StreamStore
+  /** What this process has done so far. */
+  measured(): Promise<Measured>
   /** The database's time, as far as this process knows it. */
   now(): Instant
   /** Drains, gives its runs back at once, leaves. Idempotent. */
   close(): Promise<void>
+}
+
+export interface Measured {
+  readonly counters: Readonly<Counters>
+  readonly meters: Pick<Meters, 'batchDeltas' | 'commitMs' | 'stepMs'>
 }
 
 export interface TriggerCall extends FirstMessage {

@@ -5,6 +5,7 @@ import type { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
 import type { AttemptDeps } from './attempt.js'
 import type { Lease } from './lease.js'
+import type { Meters } from './meters.js'
 import type { Publisher } from './publisher.js'
 import type { Tracing } from './tracing.js'
 
@@ -13,12 +14,13 @@ interface Host {
   readonly anchor: Anchor
   readonly lease: Lease
   readonly publisher: Publisher
+  readonly meters: Meters
   readonly tracing: Tracing | null
   readonly outside: Outside
 }
 
 export function attemptDeps(host: Host): AttemptDeps {
-  const { lease, publisher, tracing } = host
+  const { lease, publisher, meters, tracing } = host
   const { store, ports, execute = null } = host.options
   return {
     clock: ports.clock,
@@ -30,6 +32,7 @@ export function attemptDeps(host: Host): AttemptDeps {
     // Given to the worker after it was made.
     outside: () => host.outside,
     publisher,
+    meters,
     isSingle: store.isSingle ?? false,
     documents: async (uid) =>
       (await store.read.documents(uid)).filter(({ untilSeq }) => untilSeq === null),

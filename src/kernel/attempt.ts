@@ -24,6 +24,7 @@ import {
 import type { Instant, RunFacts, Stored } from '../model/run.js'
 import type { Running, StepAsk } from './asks.js'
 import { runInside } from './inside.js'
+import type { Meters } from './meters.js'
 import type { Outgoing } from './outgoing.js'
 import type { Clock, Ports } from './ports.js'
 import { Published, type Publisher } from './publisher.js'
@@ -67,6 +68,7 @@ export interface AttemptDeps {
   readonly outside: () => Outside
   readonly documents: (uid: Uid) => Promise<readonly DocumentRow[]>
   readonly publisher: Publisher
+  readonly meters: Meters
   /** One connection for everything. */
   readonly isSingle: boolean
   /** null: the code is called as it is. */
@@ -375,6 +377,8 @@ export class RunningAttempt implements AttemptTimes, Running, Attempt {
   }
 
   private finished(end: AttemptEnd): void {
+    const ms = this.deps.clock.monotonic() - this.startedAt
+    this.deps.meters.step(this.run.definition, end.kind, ms)
     this.owner.attemptEnded(this.ask, this, end)
   }
 

@@ -3,6 +3,7 @@
 
 import { CLAIM_MAX } from '../model/limits.js'
 import type { Instant } from '../model/run.js'
+import type { Counters } from './counters.js'
 import type { Ports } from './ports.js'
 import type { Claimed, Store, Worker } from './store.js'
 
@@ -11,6 +12,7 @@ const OVERDUE_MS = 50
 export interface ClaimerDeps {
   readonly store: Store
   readonly ports: Ports
+  readonly counters: Counters
   readonly pollMs: number
   worker(): Worker
   now(): Instant
@@ -83,6 +85,8 @@ export class Claimer {
         const askedAt = deps.ports.clock.monotonic()
         const { now, claimed, nextDueAt } = await deps.store.claim(by, places, suspects)
         deps.ports.fault('claim.after')
+        deps.counters['claim.asked'] += 1
+        deps.counters['claim.runs'] += claimed.length
         // If we were ahead of it, what is due next would be asked for without a pause.
         deps.heard(now, askedAt)
         deps.unpromise(places)

@@ -15,6 +15,7 @@ import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { RunName } from './events.js'
+import type { Meters } from './meters.js'
 import type { Ports } from './ports.js'
 import type {
   Answer,
@@ -56,6 +57,7 @@ export interface CommitterDeps {
   readonly store: Store
   readonly ports: Ports
   readonly counters: Counters
+  readonly meters: Meters
   readonly defects: Defects
   readonly connections: number
   worker(): Worker
@@ -195,17 +197,20 @@ export class Committer {
   }
 
   private sendBatch(batch: readonly Item[], resent: boolean, retryMs: number): void {
-    const { store, ports, counters } = this.deps
+    const { store, ports, counters, meters } = this.deps
     const isNew = resent && this.deps.defects.has('new-id-after-loss')
     const deltas = batch.map(({ delta }) => (isNew ? underNewId(delta) : delta))
     counters['commit.batches'] += 1
     counters['commit.deltas'] += deltas.length
     if (resent) counters['commit.resent'] += 1
+    meters.batchDeltas.add(deltas.length)
+    const sentAt = ports.clock.monotonic()
     ports.fault('commit.before')
     const by = this.deps.worker()
     store.commit(by, deltas, { resent, feed: this.deps.feed() }).then(
       (committed) => {
         ports.fault('commit.after')
+        meters.commitMs.add(ports.clock.monotonic() - sentAt)
         this.answered(batch, committed, { by, resent })
       },
       (error: unknown) => {

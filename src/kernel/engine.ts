@@ -23,6 +23,7 @@ import type {
   Kernel,
   KernelEvent,
   KernelOptions,
+  Measured,
   StartRequest,
   TriggerCall,
 } from './api.js'
@@ -171,6 +172,11 @@ export class KernelHost implements Kernel {
 
   on(listener: (event: KernelEvent) => unknown): () => void {
     return this.host.events.on(listener)
+  }
+
+  async measured(): Promise<Measured> {
+    const { counters, meters } = this.host
+    return { counters, meters }
   }
 
   now(): Instant {

@@ -80,6 +80,7 @@ export class Frames {
   add(frame: Frame): void {
     this.active.set(frame.run.uid, frame)
     this.names.add(nameOf(frame.run))
+    this.counters['turn.begun'] += 1
     this.tracing?.begun(frame.run, frame.epoch)
   }
 

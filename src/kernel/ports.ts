@@ -48,6 +48,10 @@ export type Hint =
   | { readonly kind: 'ended' }
   /** Stored definitions have changed. */
   | { readonly kind: 'saved' }
+  /** Somebody follows the run: commits of it are to be told. */
+  | { readonly kind: 'watched'; readonly uid: Uid }
+  /** Something of a run that is followed was committed. */
+  | { readonly kind: 'changed'; readonly uid: Uid }
 
 export type Log = Record<
   'debug' | 'info' | 'warn' | 'error',

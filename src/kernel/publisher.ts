@@ -8,7 +8,7 @@
 //   U2. Nothing of a step is stored before what was answered before it (O3 of the frame).
 
 import { streamFull } from '../model/errors.js'
-import type { WorkerId } from '../model/ids.js'
+import type { Uid, WorkerId } from '../model/ids.js'
 import {
   BATCH_BYTES_MAX,
   BATCH_DELTAS_MAX,
@@ -29,6 +29,8 @@ export interface PublisherDeps {
   readonly store: Store
   readonly ports: Ports
   owner(): WorkerId
+  /** More of the run is stored. */
+  changed(uid: Uid): void
 }
 
 export class Publisher {
@@ -108,6 +110,7 @@ export class Publisher {
         ports.fault('publish.before')
         await store.publish(owner(), batch)
         ports.fault('publish.after')
+        for (const uid of new Set(batch.map((chunk) => chunk.uid))) this.deps.changed(uid)
         return
       } catch (error) {
         if (error instanceof StoreRefused) return this.refused(batch, error)

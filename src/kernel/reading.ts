@@ -14,6 +14,7 @@ export function readingFor(read: RunReader): RunReader {
     liveDefinitions: (...args) => named(read.liveDefinitions(...args)),
     workers: (...args) => named(read.workers(...args)),
     counts: (...args) => named(read.counts(...args)),
+    dueLagMs: (...args) => named(read.dueLagMs(...args)),
     limitRules: (...args) => named(read.limitRules(...args)),
     limitUse: (...args) => named(read.limitUse(...args)),
     holders: (...args) => named(read.holders(...args)),

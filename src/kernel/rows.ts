@@ -146,6 +146,8 @@ export interface RunReader extends LimitReader, InsightReader {
   workers(): Promise<readonly WorkerView[]>
   /** How many runs there are. null: in all workspaces. For people: it counts them all. */
   counts(workspace: string | null): Promise<readonly StatusCount[]>
+  /** For how long a run has been due that nobody has taken, at most; 0: there is none. Paused and diverged ones are not due. */
+  dueLagMs(): Promise<number>
 }
 
 /** A worker as people see it. */

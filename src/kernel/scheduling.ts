@@ -44,6 +44,7 @@ export function webhooksFor(store: WebhookStore): WebhookStore {
 export function streamsFor(store: StreamStore): StreamStore {
   return {
     publish: (...args) => named(store.publish(...args)),
+    standings: (...args) => named(store.standings(...args)),
     chunks: (...args) => named(store.chunks(...args)),
     follow: (...args) => named(store.follow(...args)),
     changes: (...args) => named(store.changes(...args)),

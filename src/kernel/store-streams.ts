@@ -9,6 +9,8 @@ export interface StreamStore {
    * is over: sending it again changes nothing. Visible numbers of a run are always 1..n.
    */
   publish(by: WorkerId, chunks: readonly NewChunk[]): Promise<void>
+  /** How far these runs are. Those that are gone are left out. */
+  standings(uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Standing>>
   /** Those with a number above `after`, in order. */
   chunks(uid: Uid, after: number, limit: number): Promise<readonly Chunk[]>
   /**
@@ -42,6 +44,13 @@ export interface NewChunk {
 export interface Chunk extends Pick<NewChunk, 'step' | 'attempt' | 'isFirst' | 'value'> {
   readonly no: number
   readonly at: Instant
+}
+
+export interface Standing {
+  /** Of its last entry, and of the last that a step has published. */
+  readonly seq: number
+  readonly published: number
+  readonly isFinal: boolean
 }
 
 /** A place in the order of all changes. */

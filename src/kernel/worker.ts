@@ -25,6 +25,7 @@ import type { HolderDeps } from './held-run.js'
 import { newWorker } from './incarnation.js'
 import { Lease } from './lease.js'
 import { LongSteps } from './long-steps.js'
+import { Meters } from './meters.js'
 import type { Hint } from './ports.js'
 import { Post } from './post.js'
 import { Programs } from './programs.js'
@@ -39,6 +40,7 @@ import { within } from './within.js'
 export class WorkerHost {
   readonly options: KernelOptions
   readonly counters: Counters
+  readonly meters = new Meters()
   readonly defects: Defects
   readonly tracing: Tracing | null
   readonly anchor: Anchor
@@ -82,7 +84,8 @@ export class WorkerHost {
     this.committer = this.makeCommitter()
     this.claimer = this.makeClaimer()
     this.admitter = this.makeAdmitter()
-    this.publisher = new Publisher({ store, ports, owner: () => this.lease.worker.id })
+    const { changed = () => {} } = options
+    this.publisher = new Publisher({ store, ports, changed, owner: () => this.lease.worker.id })
     const { frames, events, programs } = this
     this.executor = new Executor(this.holderDeps(), { store, frames, events, programs })
     this.longSteps = new LongSteps(frames, ports.clock)
@@ -195,6 +198,7 @@ export class WorkerHost {
   }
 
   private hinted(hint: Hint): void {
+    if (hint.kind === 'watched' || hint.kind === 'changed') return
     if (hint.kind === 'ended') this.results.hinted()
     else if (this.options.worker) this.claimer.poke()
   }
@@ -244,11 +248,12 @@ export class WorkerHost {
 
   private makeCommitter(): Committer {
     const { store, ports } = this.options
-    const { counters, defects } = this
+    const { counters, meters, defects } = this
     return new Committer({
       store,
       ports,
       counters,
+      meters,
       defects,
       connections: COMMIT_CONNECTIONS,
       worker: () => this.lease.worker,
@@ -279,6 +284,7 @@ export class WorkerHost {
       {
         store,
         ports,
+        counters: this.counters,
         pollMs,
         worker: () => this.lease.worker,
         now: () => this.anchor.now(),
@@ -340,6 +346,7 @@ export class WorkerHost {
 
   private turnCommitted(delta: TurnDelta): void {
     const { fence, entries, next } = delta
+    this.options.changed?.(fence.uid)
     this.calls.committed(delta)
     this.post.committed(delta)
     const frame = this.frames.active.get(fence.uid)
@@ -385,15 +392,7 @@ export class WorkerHost {
     this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
     const seq = frame.out.ackedSeq
-    const row = {
-      ...run,
-      epoch,
-      seq,
-      inbox: Number.MAX_SAFE_INTEGER,
-      stop: null,
-      crashes: 0,
-      attempt,
-    }
-    this.executor.takeUp(row)
+    const unknown = { inbox: Number.MAX_SAFE_INTEGER, stop: null, crashes: 0 }
+    this.executor.takeUp({ ...run, epoch, seq, attempt, ...unknown })
   }
 }

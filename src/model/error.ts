@@ -72,6 +72,7 @@ export const CODES = {
   FOLDER_TAKEN: { retryable: false },
   DATABASE_VERSION: { retryable: false },
   DATABASE_LOCKED: { retryable: false },
+  DATABASE_UNSAFE: { retryable: false },
   EMBEDDED_IN_PRODUCTION: { retryable: false },
   ENGINE_CLOSED: { retryable: false },
   REQUEST_INVALID: { retryable: false },

@@ -342,6 +342,14 @@ export const embeddedFailed = (directory: string, doing: string, cause: unknown)
     },
   )
 
+/** `hint`: what to do about it. */
+export const databaseUnsafe = (directory: string, problem: string, hint: string): PerdureError =>
+  new PerdureError(
+    'DATABASE_UNSAFE',
+    `The embedded database in ${directory} is not opened: ${problem}.`,
+    { hint, details: { directory } },
+  )
+
 export const embeddedInProduction = (): PerdureError =>
   new PerdureError(
     'EMBEDDED_IN_PRODUCTION',

@@ -125,6 +125,14 @@ export class MemoryReader extends MemoryInsight implements RunReader {
     return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
   }
 
+  async dueLagMs(): Promise<number> {
+    const now = this.store.now()
+    const isFree = ({ owner, stop, divergedBuilds }: MemoryRun): boolean =>
+      owner === null && stop === null && divergedBuilds.length === 0
+    const free = [...this.store.runs.values()].filter(isFree)
+    return Math.max(0, ...free.map(({ dueAt }) => now - (dueAt ?? now)))
+  }
+
   async openChildren(uid: Uid): Promise<readonly RunView[]> {
     return [...this.store.runs.values()]
       .filter((row) => row.run.parent?.uid === uid && !isFinal(row.status))

@@ -8,6 +8,7 @@ import type {
   NewChunk,
   PauseAnswer,
   Receiver,
+  Standing,
   StreamStore,
 } from '../kernel/store.js'
 import type { Uid, WorkerId } from '../model/ids.js'
@@ -48,6 +49,17 @@ export class MemoryStreams extends MemoryWebhooks implements StreamStore {
       this.published.set(uid, rows)
       rows.push({ ...chunk, no: rows.length + 1, epoch, sent, at: this.now() })
     }
+  }
+
+  async standings(uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Standing>> {
+    const standings = new Map<Uid, Standing>()
+    for (const uid of uids) {
+      const run = this.runs.get(uid)
+      if (!run) continue
+      const published = this.published.get(uid)?.length ?? 0
+      standings.set(uid, { seq: run.journal.length, published, isFinal: run.finishedAt !== null })
+    }
+    return standings
   }
 
   async chunks(uid: Uid, after: number, limit: number): Promise<readonly Chunk[]> {

@@ -10,7 +10,7 @@ import { sqlInsight } from './insight.js'
 import { sqlLimitReader } from './limits.js'
 import { entryOf, viewOf } from './reader-rows.js'
 import type { Sql } from './sql.js'
-import { list, numberOf, pack, textOf } from './wire.js'
+import { list, numberOf, onlyRow, pack, textOf } from './wire.js'
 
 export function sqlReader(driver: Driver, sql: Sql): RunReader {
   const query = (text: string, params: readonly SqlValue[]) =>
@@ -53,6 +53,9 @@ export function sqlReader(driver: Driver, sql: Sql): RunReader {
         status: textOf(row, 'status') as Status,
         runs: numberOf(row, 'runs'),
       }))
+    },
+    async dueLagMs() {
+      return numberOf(onlyRow(await query(sql.dueLag, [])), 'lag_ms')
     },
   }
 }

@@ -3387,7 +3387,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -3414,7 +3414,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
-        and ($3::text[] is null or r.status = any ($3))
+        and case when $3::text[] is null then true when cardinality($3) = 1 then r.status = ($3)[1] else r.status = any ($3) end
         and ($4::text is null or $4 = case
           when r.owner is null and r.stop is null and coalesce(r.due_at, r.asks_at) <= @schema@.clock_v1() and r.started_at is not null and not exists (
             select 1 from @schema@.workers w, json_array_elements_text(w.definitions::json) d (name)
@@ -3463,6 +3463,25 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   from @schema@.workers w order by w.started_at, w.id`,
   counts: `select r.def, r.status, count(*)::int as runs from @schema@.runs r
   where ($1::text is null or r.workspace = $1) group by r.def, r.status order by r.def, r.status`,
+  dueLag: `with recursive
+  fit as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from fit k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes < 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n),
+  suspect as (
+    (select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2
+      order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1)
+    union all
+    select n.* from suspect k cross join lateral (
+      select r.def, coalesce(r.version, '') as version, r.priority, r.due_at from @schema@.runs r
+        where r.owner is null and r.due_at is not null and r.stop is null and r.diverged_builds is null and r.crashes >= 2 and (r.def, coalesce(r.version, ''), r.priority) > (k.def, k.version, k.priority)
+        order by r.def, coalesce(r.version, ''), r.priority, r.due_at limit 1) n)
+select coalesce(greatest(0, @schema@.ms_v1(@schema@.clock_v1()) - @schema@.ms_v1(min(k.due_at))), 0) as lag_ms
+  from (select due_at from fit union all select due_at from suspect) k`,
   putSchedule: `insert into @schema@.schedules as s (workspace, id, def, spec, plan, overlap, input, of_def, next_slot, next_at, created_at, updated_at)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, @schema@.instant_v1($9::float8),
     @schema@.instant_v1($10::float8), @schema@.clock_v1(), @schema@.clock_v1())
@@ -3504,6 +3523,10 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   $11::float8, $12::text) as kind`,
   subscribe: `select @schema@.subscribe_v1($1::text, $2::text) is null as done`,
   publish: `select @schema@.publish_v1($1::uuid, $2::uuid[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::text, $8::text) is null as done`,
+  standings: `select r.uid::text as uid, r.seq, r.finished_at is not null as is_final, coalesce(c.no, 0) as published
+  from unnest($1::uuid[]) t (uid)
+  cross join lateral (select r.uid, r.seq, r.finished_at from @schema@.runs r where r.uid = t.uid limit 1) r
+  left join lateral (select c.no from @schema@.chunks c where c.uid = t.uid order by c.no desc limit 1) c on true`,
   chunks: `select c.no, c.attempt, c.is_first, @schema@.ms_v1(c.at) as at, c.step, c.value
   from @schema@.chunks c where c.uid = $1::uuid and c.no > $2::int order by c.no limit $3::int`,
   follow: `select begun, horizon from @schema@.follow_v1($1::float8, $2::float8)`,

@@ -1,7 +1,7 @@
 // What steps publish, and what has changed in all runs, on SQL.
 
-import type { Change, Chunk, StreamStore } from '../kernel/store.js'
-import type { RunId } from '../model/ids.js'
+import type { Change, Chunk, Standing, StreamStore } from '../kernel/store.js'
+import type { RunId, Uid } from '../model/ids.js'
 import { FOLLOWED_MS } from '../model/limits.js'
 import type { EntryKind, Status, StoredReason } from '../model/run.js'
 import type { Driver, Row, SqlValue } from './driver.js'
@@ -32,6 +32,10 @@ export function sqlStreams(driver: Driver, sql: Sql): StreamStore {
         pack(chunks.map(({ value }) => value)),
       ])
     },
+    async standings(uids) {
+      const found = await rows(sql.standings, [list(uids)])
+      return new Map(found.map((row) => [textOf(row, 'uid') as Uid, standingOf(row)]))
+    },
     async chunks(uid, after, limit) {
       return (await rows(sql.chunks, [uid, after, limit])).map(chunkOf)
     },
@@ -49,6 +53,12 @@ export function sqlStreams(driver: Driver, sql: Sql): StreamStore {
     },
   }
 }
+
+const standingOf = (row: Row): Standing => ({
+  seq: numberOf(row, 'seq'),
+  published: numberOf(row, 'published'),
+  isFinal: row.is_final === true,
+})
 
 function chunkOf(row: Row): Chunk {
   return {

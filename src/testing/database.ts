@@ -3,14 +3,14 @@
 // one takes longer, and the plans of its functions are kept.
 
 import { importPeer } from '../engine/peer.js'
-import type { Store } from '../kernel/store.js'
+import type { ToolStore } from '../kernel/store.js'
 import { standardLog } from '../live-log.js'
 import type { Driver, DriverTransaction } from '../store/driver.js'
 import { openSqlStore } from '../store/sql-store.js'
 
 export interface TestDatabase {
   /** A store as a process opens it that has just started: alone, so whoever was there before is dead. */
-  openStore(owner: Owner): Promise<Store>
+  openStore(owner: Owner): Promise<ToolStore>
   /** Sets the clock that every statement of the engine reads. */
   setNow(ms: number): Promise<void>
   close(): Promise<void>

@@ -6,6 +6,7 @@ import type {
   Kernel,
   KernelEvent,
   KernelOptions,
+  Measured,
   OperatingKernel,
   StartRequest,
   TriggerCall,
@@ -254,6 +255,11 @@ export class Lives implements Kernel {
   async learn(programs: readonly Program[]): Promise<void> {
     this.learnt = programs.map((program) => this.deps.stubbed?.(program) ?? program)
     await this.ask((kernel) => kernel.learn(this.learnt))
+  }
+
+  /** By the life of this moment. */
+  measured(): Promise<Measured> {
+    return this.ask((kernel) => kernel.measured())
   }
 
   now(): number {

@@ -2,7 +2,7 @@
 // to what the SQL store does. Only what user code says in SQL needs a real database, which is opened when it is asked
 // for the first time.
 
-import type { CallersTransaction, StepTransaction, Store } from '../kernel/store.js'
+import type { CallersTransaction, StepTransaction, ToolStore } from '../kernel/store.js'
 import type { DriverTransaction } from '../store/driver.js'
 import { asStoreError } from '../store/errors.js'
 import { MemoryStore } from '../store/memory.js'
@@ -36,8 +36,8 @@ export async function openMemoryDatabase(nowMs: number): Promise<TestDatabase> {
   }
 }
 
-function withSql(memory: MemoryStore, begin: Begin): Store {
-  const own: Partial<Store> = {
+function withSql(memory: MemoryStore, begin: Begin): ToolStore {
+  const own: Partial<ToolStore> = {
     open: async (by, limitMs) =>
       stepTransaction(await memory.open(by, limitMs), await begin(limitMs)),
     begin: async (limitMs) => callersTransaction(await memory.begin(limitMs), await begin(limitMs)),

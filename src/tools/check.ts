@@ -2,15 +2,19 @@
 // claimed. Runs that have come the same way are told of together.
 
 import type { EngineOptions } from '../engine/engine-options.js'
+import { readEngineOptions } from '../engine/options.js'
 import type { Ports } from '../kernel/ports.js'
 import { replayOnly, shapeOf, type Verdict } from '../kernel/replay-only.js'
 import type { LivePage, LiveRun, ToolStore } from '../kernel/store.js'
 import { makeLibrary } from '../library.js'
 import { NO_HINTS } from '../live-hints.js'
+import { standardLog } from '../live-log.js'
 import { openLivePorts } from '../live-ports.js'
 import type { Uid } from '../model/ids.js'
 import type { Program } from '../model/program.js'
 import type { Entry, RunFacts } from '../model/run.js'
+import { openMemory } from '../open-store.js'
+import { importInto } from './import.js'
 import { type OpenedPlace, type Place, withStore } from './open.js'
 
 const PAGE = 200
@@ -55,6 +59,18 @@ export async function checkRuns({
   ...options
 }: CheckOptions = {}): Promise<CheckReport> {
   return withStore(options as Place, (store, place) => checkStore(store, place, workspace ?? null))
+}
+
+/** The same, of a copy that another process exports: it has the database to itself. */
+export async function checkLines(
+  { workspace, ...options }: CheckOptions,
+  lines: AsyncIterable<string>,
+): Promise<CheckReport> {
+  const settings = readEngineOptions(options, process.env)
+  const { store } = await openMemory()
+  await importInto(store, lines, false)
+  const log = settings.log ?? standardLog()
+  return checkStore(store, { settings, log }, workspace ?? null)
 }
 
 async function checkStore(

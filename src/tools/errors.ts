@@ -1,28 +1,7 @@
 // What tools refuse, and why.
 
+import { listed } from '../engine/moving-errors.js'
 import { PerdureError } from '../model/errors.js'
-
-const SHOWN_MAX = 5
-
-const listed = (ids: readonly string[]): string => {
-  const some = ids.slice(0, SHOWN_MAX).join(', ')
-  return ids.length > SHOWN_MAX ? `${some} and ${ids.length - SHOWN_MAX} more` : some
-}
-
-export const runsBusy = (ids: readonly string[]): PerdureError =>
-  new PerdureError(
-    'RUNS_BUSY',
-    `${ids.length} of these runs cannot be moved now: ${listed(ids)}. A worker has them, or they are being cancelled.`,
-    {
-      hint: 'stop the workers (or pause these runs) and export again, or look at a copy: --copy',
-      details: { ids },
-    },
-  )
-
-export const mailUnderWay = (): PerdureError =>
-  new PerdureError('RUNS_BUSY', 'Events or signals are stored that their runs have not got yet.', {
-    hint: 'let a worker run for a few seconds, which hands them over, then stop it and export again',
-  })
 
 export const runsExist = (ids: readonly string[]): PerdureError =>
   new PerdureError(
@@ -74,5 +53,14 @@ export const folderTaken = (folder: string, files: readonly string[]): PerdureEr
     `${folder} has files of that name already: ${files.join(', ')}.`,
     {
       hint: 'name a new folder: perdure init my-workflows',
+    },
+  )
+
+export const exportCut = (): PerdureError =>
+  new PerdureError(
+    'SERVER_UNREACHABLE',
+    'The export broke off: the server has gone before its end.',
+    {
+      hint: 'export again; runs that it has paused meanwhile stay paused, and are in the next one',
     },
   )

@@ -1,28 +1,13 @@
-// Runs as lines of JSON, for another database.
-//
-// A run that has not ended must go on in one place only. So it is written when nobody has it, and then paused where it was, if it
-// is still as it was written: all of them or none. Only then the last line is written, without which no import takes the file.
+// An export of a database that nobody else has open, or of PostgreSQL.
 
-import type { RunRecord, SelectedRun, Selection, ToolStore } from '../kernel/store.js'
-import type { RunId, Uid } from '../model/ids.js'
+import { type ExportOptions, exportLines } from '../engine/export.js'
+import type { Line } from '../engine/export-lines.js'
+import type { ToolStore } from '../kernel/store.js'
 import { isFinal } from '../model/run.js'
-import { mailUnderWay, runsBusy } from './errors.js'
-import type { DefinitionRecord, Line } from './lines.js'
-import { FORMAT } from './lines.js'
+import { exportCut } from './errors.js'
 import { type Place, withStore } from './open.js'
 
-const PAGE = 50
-const MARK = '#'
-
-export interface ExportOptions {
-  /** null: of all workspaces. */
-  readonly workspace: string | null
-  /** null: any. */
-  readonly definition: string | null
-  readonly ids: readonly string[] | null
-  /** To look at: they go on where they are, and the import pauses them. */
-  readonly isCopy: boolean
-}
+export type { ExportOptions }
 
 export interface Exported {
   readonly runs: number
@@ -36,30 +21,45 @@ export function exportRuns(
   options: ExportOptions,
   write: (line: string) => Promise<void>,
 ): Promise<Exported> {
-  const say = (line: Line) => write(JSON.stringify(line))
   return withStore(place, async (store, { driver }) => {
     if (!options.isCopy) await freeDead(store, driver.kind === 'embedded')
-    const { workspace, definition, ids, isCopy } = options
-    const which: Selection = { workspace, definition, ids: ids as readonly RunId[] | null }
-    const selected = await store.selectRuns(which)
-    await say({ perdure: 'export', format: FORMAT, at: new Date().toISOString(), isCopy })
-    const definitions = await definitionsOf(store, selected)
-    for (const one of definitions) await say({ definition: one })
-    const open = new Map<Uid, Open>()
-    for await (const record of recordsOf(store, selected)) {
-      if (!isFinal(record.status)) open.set(record.uid, openOf(record))
-      await say({ run: record })
+    const tally = new Tally()
+    for await (const line of exportLines(store, options)) {
+      await write(JSON.stringify(line))
+      tally.add(line)
     }
-    if (!isCopy) await hold(store, open)
-    await say({ end: { runs: selected.length, definitions: definitions.length } })
-    return { runs: selected.length, open: open.size, definitions: definitions.length }
+    return tally
   })
 }
 
-type Open = Pick<RunRecord, 'uid' | 'id' | 'epoch' | 'seq' | 'inbox' | 'owner' | 'stop'>
+/** Lines that another process writes. */
+export async function relayRuns(
+  lines: AsyncIterable<string>,
+  write: (line: string) => Promise<void>,
+): Promise<Exported> {
+  const tally = new Tally()
+  for await (const line of lines) {
+    await write(line)
+    tally.add(JSON.parse(line) as Line)
+  }
+  if (!tally.isWhole) throw exportCut()
+  return tally
+}
 
-const openOf = ({ uid, id, epoch, seq, inbox, owner, stop }: RunRecord): Open => {
-  return { uid, id, epoch, seq, inbox, owner, stop }
+class Tally implements Exported {
+  runs = 0
+  open = 0
+  definitions = 0
+  isWhole = false
+
+  add(line: Line): void {
+    if ('definition' in line) this.definitions += 1
+    if ('run' in line) {
+      this.runs += 1
+      if (!isFinal(line.run.status)) this.open += 1
+    }
+    this.isWhole ||= 'end' in line
+  }
 }
 
 /** What dead workers had is nobody's. Whoever has the embedded database open is alone: all others are dead. */
@@ -72,43 +72,4 @@ async function freeDead(store: ToolStore, isAlone: boolean): Promise<void> {
   if (isAlone)
     for (const { id } of gone) await store.leave({ id, build: '', leaseMs: 0, definitions: [] })
   else if (gone.length > 0) await store.reap(gone, false)
-}
-
-async function* recordsOf(
-  store: ToolStore,
-  selected: readonly SelectedRun[],
-): AsyncGenerator<RunRecord> {
-  for (let from = 0; from < selected.length; from += PAGE) {
-    yield* await store.runRecords(selected.slice(from, from + PAGE).map(({ uid }) => uid))
-  }
-}
-
-async function hold(store: ToolStore, open: ReadonlyMap<Uid, Open>): Promise<void> {
-  if (open.size === 0) return
-  const busy = [...open.values()].filter(({ owner, stop }) => owner !== null || stop === 'cancel')
-  if (busy.length > 0) throw runsBusy(busy.map(({ id }) => id))
-  if (await store.isMailUnderWay()) throw mailUnderWay()
-  const changed = await store.holdRuns([...open.values()])
-  if (changed.length > 0) throw runsBusy(changed.map((uid) => open.get(uid)?.id ?? uid))
-}
-
-/** The stored graphs that these runs are of, with all of their versions: those are numbered. */
-async function definitionsOf(
-  store: ToolStore,
-  selected: readonly SelectedRun[],
-): Promise<readonly DefinitionRecord[]> {
-  const stored = selected.filter(({ version }) => version?.startsWith(MARK))
-  const records: DefinitionRecord[] = []
-  for (const name of new Set(stored.map(({ definition }) => definition))) {
-    const head = await store.definition(name)
-    if (!head) continue
-    const { workspace, isArchived } = head
-    const numbers = Array.from({ length: head.version }, (_, i) => ({ name, version: i + 1 }))
-    const texts = await store.definitionTexts(numbers)
-    const versions = texts
-      .map(({ version, note, author, json }) => ({ version, note, author, json }))
-      .sort((a, b) => a.version - b.version)
-    records.push({ name, workspace, isArchived, versions })
-  }
-  return records
 }

@@ -2,10 +2,16 @@
 
 import { graphMade } from '../authoring/graph/graph.js'
 import { nameTaken } from '../engine/errors.js'
+import {
+  type DefinitionRecord,
+  type End,
+  FORMAT,
+  type Header,
+  type Line,
+} from '../engine/export-lines.js'
 import { type RunRecord, StoreRefused, type ToolStore } from '../kernel/store.js'
 import { isFinal } from '../model/run.js'
 import { exportInvalid, graphDiffers, runsExist } from './errors.js'
-import { type DefinitionRecord, type End, FORMAT, type Header, type Line } from './lines.js'
 import { type Place, withStore } from './open.js'
 
 /** So many runs, or characters of them, are sent in one statement. */
@@ -26,26 +32,28 @@ export function importRuns(
   lines: AsyncIterable<string>,
   { skipExisting }: { readonly skipExisting: boolean },
 ): Promise<Imported> {
-  return withStore(
-    place,
-    async (store) => {
-      const file = new ExportFile(lines)
-      const { isCopy } = await file.header()
-      let definitions = 0
-      for await (const one of file.definitions()) {
-        await saveDefinition(store, one)
-        definitions += 1
-      }
-      const pages = pagesOf(file.runs(), isCopy)
-      const { put, taken } = await store.putRuns(pages, skipExisting).catch((error: unknown) => {
-        if (error instanceof StoreRefused) throw exportInvalid(file.line, error.message, error)
-        throw error
-      })
-      if (taken.length > 0 && !skipExisting) throw runsExist(taken)
-      return { runs: put, skipped: taken.length, definitions, isCopy }
-    },
-    true,
-  )
+  return withStore(place, (store) => importInto(store, lines, skipExisting), true)
+}
+
+export async function importInto(
+  store: ToolStore,
+  lines: AsyncIterable<string>,
+  skipExisting: boolean,
+): Promise<Imported> {
+  const file = new ExportFile(lines)
+  const { isCopy } = await file.header()
+  let definitions = 0
+  for await (const one of file.definitions()) {
+    await saveDefinition(store, one)
+    definitions += 1
+  }
+  const pages = pagesOf(file.runs(), isCopy)
+  const { put, taken } = await store.putRuns(pages, skipExisting).catch((error: unknown) => {
+    if (error instanceof StoreRefused) throw exportInvalid(file.line, error.message, error)
+    throw error
+  })
+  if (taken.length > 0 && !skipExisting) throw runsExist(taken)
+  return { runs: put, skipped: taken.length, definitions, isCopy }
 }
 
 async function* pagesOf(

@@ -86,11 +86,15 @@ test('changed code takes over a run in its sleep and one in the middle of a step
   await eventually(async () => (await api('GET', '/api/v1/runs/killed')).status).toBe('waiting')
   dev.child.kill('SIGKILL')
   await dev.ended
-  const again = perdure(['dev', '--port', '0'], folder)
+  const token = 'a-token-of-thirty-two-characters'
+  const again = perdure(['dev', '--port', '0'], folder, { PERDURE_TOKENS: `admin:${token}` })
   await again.says('Workflows holder (function) · sleeper (function)')
   await again.says('Ctrl-C stops')
   const address = JSON.parse(readFileSync(join(folder, '.perdure/server.json'), 'utf8'))
-  expect((await resultOf(apiAt(address.url), 'killed')).output).toEqual(['new', 'new'])
+  expect((await resultOf(apiAt(address.url, token), 'killed')).output).toEqual(['new', 'new'])
+  // It has tokens now, and says the admin's to the other commands of its owner.
+  expect((await fetch(`${address.url}/api/v1/runs`)).status).toBe(401)
+  expect(address.token).toBe(token)
   expect(began('before')).toHaveLength(2)
 
   again.child.kill('SIGINT')

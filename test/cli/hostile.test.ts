@@ -1,13 +1,24 @@
 // What is given to the commands by mistake or in bad faith: it harms nothing, and is told what is wrong.
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
+import { announce } from '../../src/cli/address.js'
 import { harmless } from '../../src/cli/io.js'
 import { perdure } from './captured.js'
 import { served } from './world.js'
@@ -22,6 +33,47 @@ function started(words: readonly string[], env: Readonly<Record<string, string>>
   const child = spawn(process.execPath, [MAIN, ...words], { cwd: folder, env: all })
   return { child, ended: new Promise<number | null>((done) => child.once('close', done)) }
 }
+
+const dev = (folderOf: string) => started(['dev', '--database', `file:${folderOf}`, '--port', '0'])
+
+test('B118 a data directory that everybody may write to is refused with 2, and what to do', async () => {
+  const data = join(folder, 'wide')
+  mkdirSync(data)
+  chmodSync(data, 0o777)
+  const { child, ended } = dev(data)
+  const said = await text(child.stderr)
+  expect(said).toContain('everybody on this machine may write to the directory (mode 777)')
+  expect(said).toContain('next: chmod o-w wide, then start again')
+  expect(await ended).toBe(2)
+  expect(readdirSync(data)).toEqual([])
+})
+
+test('B118 where a process serves, and its token, is for its owner alone, whatever was there', () => {
+  const file = join(folder, 'server.json')
+  writeFileSync(join(folder, 'other'), 'mine')
+  symlinkSync(join(folder, 'other'), file)
+  const withdraw = announce(folder, { url: 'http://127.0.0.1:1', pid: process.pid, token: 't' })
+  expect(lstatSync(file).mode & 0o777).toBe(0o600)
+  expect(lstatSync(file).isSymbolicLink()).toBe(false)
+  expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('mine')
+  withdraw()
+})
+
+test.each(['the directory', 'lock', 'postgres'])(
+  'B119 a data directory is refused with 2 if a link is %s',
+  async (what) => {
+    const data = join(folder, `linked-${what.replace(' ', '-')}`)
+    const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
+    if (what !== 'the directory') mkdirSync(data)
+    symlinkSync(elsewhere, what === 'the directory' ? data : join(data, what))
+    const { child, ended } = dev(data)
+    const said = await text(child.stderr)
+    expect(said).toContain(`is a symbolic link to ${elsewhere}. [DATABASE_UNSAFE]`)
+    expect(said).toMatch(/next: (name the directory that it leads to|remove )/)
+    expect(await ended).toBe(2)
+    expect(readdirSync(elsewhere)).toEqual([])
+  },
+)
 
 test('B116 the password of a database is in no message', async () => {
   const url = 'postgres://ada:hush-hush@127.0.0.1:1/none'

@@ -273,6 +273,13 @@ describe('looking', () => {
     await say('schedules resume nightly')
     expect((await say('schedules run nightly --id s-1')).out).toEqual(['s-1'])
     expect((await say('watch s-1')).out.at(-1)).toBe('{"input":{"n":1}}')
+    const backfill =
+      "schedules backfill nightly --from '2026-01-01T00:00:00Z' --to '2026-01-03T00:00:00Z'"
+    const filled = await say(backfill)
+    expect(filled.err).toEqual(['2 times have their runs'])
+    expect(filled.out).toHaveLength(2)
+    // Those that have theirs get no other.
+    expect((await say(backfill)).out).toEqual(filled.out)
     await say('schedules delete nightly')
     expect((await say('schedules')).err).toEqual(['no schedules; perdure schedules set makes one'])
     expect((await say('schedules pasue x')).err.slice(0, 2)).toEqual([

@@ -221,6 +221,23 @@ export function readingContract(on: Case): void {
     expect(later.filter(({ isAlive }) => isAlive).map(({ id }) => id)).toEqual([long.id])
   })
 
+  on('the lag is that of the run that has been due for longest', async ({ store, advance }) => {
+    const by = worker()
+    const MINUTE_MS = 60_000
+    const lag = async () => Math.floor((await store.read.dueLagMs()) / MINUTE_MS)
+    expect(await lag()).toBe(0)
+    const later = start({ delayMs: 60 * MINUTE_MS, definition: 'a' })
+    await commit(store, by, later, start({ priority: 9 }))
+    await advance(10 * MINUTE_MS)
+    await commit(store, by, start({ definition: 'b' }), start({ delayMs: 90 * MINUTE_MS }))
+    await advance(5 * MINUTE_MS)
+    expect(await lag()).toBe(15)
+    expect((await store.claim(by, 1, 1)).claimed).toHaveLength(1)
+    expect(await lag()).toBe(5)
+    await advance(60 * MINUTE_MS)
+    expect(await lag()).toBe(65)
+  })
+
   on('counts are by definition and status, of one workspace or all', async ({ store }) => {
     const by = worker()
     await ownedRun(store, by)

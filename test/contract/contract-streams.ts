@@ -97,6 +97,18 @@ export function streamContract(on: Case): void {
     await store.publish(by.id, [])
   })
 
+  on('how far runs are is told of many at once, without those that are gone', async ({ store }) => {
+    const by = worker()
+    const [run, other] = [await ownedRun(store, by), await ownedRun(store, by)]
+    await store.publish(by.id, [chunk(run, 1), chunk(run, 2)])
+    await commit(store, by, ended(fenceOf(other, by, 1)))
+    const gone = newUid()
+    const standings = await store.standings([run.uid, gone, other.uid])
+    expect(standings.get(run.uid)).toEqual({ seq: 1, published: 2, isFinal: false })
+    expect(standings.get(other.uid)).toEqual({ seq: 2, published: 0, isFinal: true })
+    expect(standings.size).toBe(2)
+  })
+
   on('what is published again changes nothing', async (s) => {
     const { store } = s
     const by = worker()

@@ -34,6 +34,7 @@ describeOn(['postgres15', 'postgres18'], 'plans of lists', (database) => {
     await s.rows('analyze @schema@.runs')
     const rare = {
       failed: { statuses: '{failed}' },
+      failedOfOne: { definition: 'order', statuses: '{failed}' },
       tagged: { names: '\x1fcustomer', values: '\x1fc-2' },
     }
     for (const [name, filter] of Object.entries(rare)) {

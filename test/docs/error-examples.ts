@@ -17,6 +17,7 @@ import { codeBroken } from '../../src/cli/project-errors.js'
 import { serverUnreachable } from '../../src/client/errors.js'
 import { makeHttpCaller } from '../../src/egress/http-call.js'
 import * as engine from '../../src/engine/errors.js'
+import { runsBusy } from '../../src/engine/moving-errors.js'
 import { readSpec } from '../../src/engine/schedule-options.js'
 import * as webhooks from '../../src/engine/webhook-errors.js'
 import { keyOf } from '../../src/engine/webhook-signature.js'
@@ -216,13 +217,19 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     createEngine({ database: 'postgres://app:secret@127.0.0.1:1/app', worker: false }),
   DATABASE_NEWER: () => migrate(newerDatabase, 'perdure'),
   DATABASE_OLDER: () => tools.databaseOlder(newerDatabase, 'perdure', 8, 2),
-  RUNS_BUSY: () => tools.runsBusy(['o-1', 'o-2']),
+  RUNS_BUSY: () => runsBusy(['o-1', 'o-2']),
   RUNS_EXIST: () => tools.runsExist(['o-1']),
   EXPORT_INVALID: () => tools.exportInvalid(7, 'the end is missing'),
   FOLDER_TAKEN: () => tools.folderTaken('orders', ['package.json']),
   DATABASE_VERSION: () => errors.databaseVersion('.perdure/data', '17', 18),
   DATABASE_LOCKED: () =>
     errors.databaseLocked('.perdure/data', '.perdure/data/lock', { pid: 4711, self: false }),
+  DATABASE_UNSAFE: () =>
+    errors.databaseUnsafe(
+      '.perdure/data',
+      'everybody on this machine may write to the directory (mode 777)',
+      'chmod o-w .perdure/data, then start again',
+    ),
   EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
   ENGINE_CLOSED: () => errors.engineClosed(),
   REQUEST_INVALID: () =>

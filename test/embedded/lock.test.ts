@@ -28,7 +28,8 @@ describe('a second open', { timeout: 60_000 }, () => {
   test('by another name of the directory is refused too', async () => {
     await using world = await World.initialised()
     await using other = new World()
-    fs.symlinkSync(world.directory, other.directory)
+    fs.rmdirSync(other.root)
+    fs.symlinkSync(world.root, other.root)
     await world.open()
     expect(await failureOf(other.open())).toMatchObject({ code: 'DATABASE_LOCKED' })
   })

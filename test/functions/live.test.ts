@@ -71,6 +71,8 @@ describe('hints', () => {
     { kind: 'due', definition: null },
     { kind: 'mail', uid: 'u-1' as Uid },
     { kind: 'ended' },
+    { kind: 'watched', uid: 'u-2' as Uid },
+    { kind: 'changed', uid: 'u-2' as Uid },
   ]
 
   test('survive the way as text, and what a newer version says is left out', () => {

@@ -5,7 +5,7 @@ import { composeEngine } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Engine } from '../../src/index.js'
 import type { Execution } from '../../src/kernel/attempt.js'
-import type { Store } from '../../src/kernel/store.js'
+import type { ToolStore } from '../../src/kernel/store.js'
 import { NO_HINTS } from '../../src/live-hints.js'
 import { generatorOf } from '../../src/model/random.js'
 import type { Driver } from '../../src/store/driver.js'
@@ -19,7 +19,7 @@ import { eachTable, metaOf, type Row, TABLES, type Tables } from './rows.js'
 
 export interface Shelf {
   /** As a process opens it that has just started: whoever was there before is dead. */
-  open(): Promise<Store>
+  open(): Promise<ToolStore>
   setNow(ms: number): Promise<void>
   put(tables: Tables): Promise<void>
   take(): Promise<Tables>

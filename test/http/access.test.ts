@@ -31,6 +31,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'PUT /schedules/{id}': { workflow: 'order', cron: '0 9 * * *', input: { n: 1 } },
   'POST /schedules/{id}/run': {},
   'POST /schedules/{id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+  'POST /export': { copy: true },
   'POST /events': { name: 'paid', payload: 1 },
   'POST /graphs/validate': { graph: {} },
   'POST /expressions/check': { cel: 'input.n > 1' },

@@ -71,6 +71,46 @@ describeOn(['pglite', 'postgres18'], 'the client', (database) => {
     expect([refused.code, refused.details]).toMatchObject(['VALUE_UNSTORABLE', {}])
   })
 
+  test('a start whose answer was lost is sent again if it has an id, and is one run; others are not', async () => {
+    const { engine } = await opened(world)
+    const handler = createHandler(engine, { open: true, rateLimit: false })
+    let [requests, toLose] = [0, 0]
+    const fetch = async (...args: ConstructorParameters<typeof Request>) => {
+      requests += 1
+      const response = await handler(new Request(...args))
+      toLose -= 1
+      if (toLose >= 0) throw new TypeError('the connection was lost')
+      return response
+    }
+    const client = createClient<typeof engine>('http://127.0.0.1:4114', { fetch: fetch as never })
+    await client.get('nobody')
+    const lost = async (count: number, work: () => Promise<unknown>) => {
+      ;[requests, toLose] = [0, count]
+      const error = await work().then(
+        () => null,
+        (reason: { code?: string }) => reason.code,
+      )
+      return { requests, error }
+    }
+    const once = await lost(2, () => client.start(echo, 1, { id: 'again-1' }))
+    expect(once).toEqual({ requests: 3, error: null })
+    const many = [{ input: 2, options: { id: 'again-2' } }]
+    expect(await lost(1, () => client.startMany(echo, many))).toEqual({ requests: 2, error: null })
+    const ids = (await all(client.list({ text: 'again-' }))).map(({ id }) => id)
+    expect(ids.sort()).toEqual(['again-1', 'again-2'])
+
+    const never = { requests: 1, error: 'SERVER_UNREACHABLE' }
+    expect(await lost(1, () => client.start(echo, 1))).toEqual(never)
+    const unnamed = [...many, { input: 3 }]
+    expect(await lost(1, () => client.startMany(echo, unnamed))).toEqual(never)
+    const message = { name: 'approval', payload: { ok: true } } as const
+    const told = { id: 'again-3', message }
+    expect(await lost(1, () => client.start('order', { n: 1 }, told))).toEqual(never)
+    const debounced = { id: 'again-4', debounce: { key: 'k', for: '1h' } } as const
+    expect(await lost(1, () => client.start(echo, 1, debounced))).toEqual(never)
+    expect(await lost(1, () => client.cancel('again-3'))).toEqual(never)
+  })
+
   test('errors come back as PerdureError with their code, hint, details and cause', async () => {
     const { client, logged } = await opened(world)
     const missing = await refusalOf(client.signal('nobody', 'x'))

@@ -5,6 +5,9 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHandler, type Serving, serve } from '../../src/http/index.js'
+import { fullPath } from '../../src/http/route.js'
+import { ROUTES } from '../../src/http/routes/index.js'
+import { serveTimed } from '../../src/http/serve.js'
 import { asking as askingOf, type Got, type Sent, serverOf } from './server.js'
 
 const TOKEN = 'a-token-of-thirty-two-characters'
@@ -375,6 +378,34 @@ describe('starts', () => {
     expectProblem(await ask('POST', `${RUNS}/b37/retry`, { body }), 409, 'ATTEMPT_CHANGED')
   })
 
+  test('B38 from elsewhere only the role of a token counts: no address, and none that a request claims', async () => {
+    const tokens = [
+      { token: TOKEN, role: 'admin' } as const,
+      { token: VIEWER, role: 'viewer' } as const,
+    ]
+    const handler = createHandler(server.engine, { tokens, rateLimit: false })
+    const node = { incoming: { socket: { remoteAddress: '203.0.113.9' } } }
+    const claims = {
+      'x-forwarded-for': '127.0.0.1',
+      forwarded: 'for=127.0.0.1',
+      'x-real-ip': '::1',
+    }
+    const from = async (path: string, method: string, token?: string) => {
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      const url = `http://127.0.0.1${path.replace(/\{\w+\}/g, 'b38')}`
+      const headers = { ...claims, ...authorization }
+      return (await handler(new Request(url, { method, headers }), node)).status
+    }
+    const above = ROUTES.filter(({ role }) => role !== 'anyone' && role !== 'viewer')
+    for (const route of above) {
+      const path = fullPath(route)
+      const got = [await from(path, route.method), await from(path, route.method, VIEWER)]
+      expect([route.path, ...got]).toEqual([route.path, 401, 403])
+      expect([401, 403]).not.toContain(await from(path, route.method, TOKEN))
+    }
+    expect(above.length).toBeGreaterThan(20)
+  })
+
   test('a definition that nobody has is 404, and no run is left behind', async () => {
     const got = await ask('POST', '/api/v1/workflows/ordre/runs', { body: { id: 'lost' } })
     expectProblem(got, 404, 'DEFINITION_UNKNOWN')
@@ -390,9 +421,9 @@ describe('the server itself', () => {
   afterAll(() => serving.close())
 
   /** What comes back for these bytes. */
-  const raw = (text: string): Promise<string> =>
+  const raw = (text: string, port = serving.port): Promise<string> =>
     new Promise((resolve, reject) => {
-      const socket = connect(serving.port, '127.0.0.1')
+      const socket = connect(port, '127.0.0.1')
       let got = ''
       socket.on('data', (part) => {
         got += String(part)
@@ -418,6 +449,19 @@ describe('the server itself', () => {
   test('B4 a foreign Host is 421 over the wire', async () => {
     const foreign = `GET /healthz HTTP/1.1\r\nhost: evil.example\r\n${close}`
     expect(await raw(foreign)).toMatch(/^HTTP\/1.1 421/)
+  })
+
+  test('B15 who sends a header or a body too slowly is told 408, and cut', async () => {
+    const slow = await serveTimed(
+      server.engine,
+      { port: 0, rateLimit: false },
+      { requestMs: 200, lookMs: 50 },
+    )
+    const head = 'POST /api/v1/events HTTP/1.1\r\nhost: 127.0.0.1\r\n'
+    const body = `${head}content-type: application/json\r\ncontent-length: 99\r\n\r\n{"name"`
+    const answers = await Promise.all([raw(head, slow.port), raw(body, slow.port)])
+    for (const got of answers) expect(got).toMatch(/^HTTP\/1.1 408/)
+    await slow.close()
   })
 
   test('B14 a length beside chunks is 400', async () => {

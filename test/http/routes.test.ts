@@ -34,6 +34,13 @@ const untilWaiting = (id: string) =>
   expect
     .poll(async () => (await server.engine.get(id))?.status, { timeout: 30_000 })
     .toBe('waiting')
+const sampleOf = (text: string, name: string): number =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length) ?? 0,
+  )
 const idsOf = ({ json }: Got): string[] => json.items.map(({ id }: { id: string }) => id)
 
 afterAll(() => {
@@ -312,6 +319,41 @@ describe('the rest', () => {
     expect((await ask('GET', '/metrics')).text).toContain('perdure_workers 1')
     await ask('GET', '/healthz')
     await ask('GET', '/readyz')
+  })
+
+  test('an export comes in lines, as far as it is asked for', async () => {
+    const id = await start('order', { input: { n: 1 } })
+    await untilWaiting(id)
+    const { text } = await ask('POST', `${API}/export`, { ids: [id], copy: true })
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([{ isCopy: true }, { run: { id } }, { end: { runs: 1 } }])
+    await server.engine.cancel(id)
+  })
+
+  test('metrics move when runs run: turns, commits, steps by outcome, and what is due', async () => {
+    const before = (await ask('GET', '/metrics')).text
+    const id = await start('order', { input: { n: 1 } })
+    await untilWaiting(id)
+    const failed = await server.engine.run('failing', undefined)
+    expect(failed.status).toBe('failed')
+    const after = (await ask('GET', '/metrics')).text
+    const grown = (name: string): number => sampleOf(after, name) - sampleOf(before, name)
+    expect(grown('perdure_turns_total')).toBeGreaterThanOrEqual(2)
+    expect(grown('perdure_commit_deltas_sum')).toBeGreaterThanOrEqual(4)
+    expect(grown('perdure_commit_deltas_count')).toBeGreaterThanOrEqual(2)
+    expect(grown('perdure_commit_seconds_count')).toBe(grown('perdure_commit_deltas_count'))
+    const steps = (more: string): number => grown(`perdure_step_seconds_count{${more}}`)
+    expect(steps('workflow="order",outcome="completed"')).toBe(1)
+    expect(steps('workflow="failing",outcome="failed"')).toBeGreaterThanOrEqual(1)
+    const bucket = 'perdure_step_seconds_bucket{workflow="order",outcome="completed",le="+Inf"}'
+    expect(grown(bucket)).toBe(1)
+    expect(sampleOf(after, 'perdure_due_lag_seconds')).toBeGreaterThanOrEqual(0)
+    expect(sampleOf(after, 'perdure_claims_total')).toBeGreaterThan(0)
+    expect(sampleOf(after, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
+    await server.engine.cancel(id)
   })
 
   test('a server whose engine is closed is not ready, and says so', async () => {

@@ -109,7 +109,7 @@ export function asking(handler: (request: Request) => Promise<Response>): Ask {
       }),
     )
     const text = await textOf(response, path)
-    const isJson = /json/.test(response.headers.get('content-type') ?? '')
+    const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
     return {
       status: response.status,
       headers: response.headers,

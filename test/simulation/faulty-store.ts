@@ -69,6 +69,7 @@ export class FaultyStore implements Store {
       liveDefinitions: () => this.call('liveDefinitions', () => read.liveDefinitions()),
       workers: () => this.call('workers', () => read.workers()),
       counts: (workspace) => this.call('counts', () => read.counts(workspace)),
+      dueLagMs: () => this.call('dueLag', () => read.dueLagMs()),
       limitRules: () => this.call('limitRules', () => read.limitRules()),
       limitUse: () => this.call('limitUse', () => read.limitUse()),
       holders: (where, most) => this.call('holders', () => read.holders(where, most)),
@@ -240,6 +241,10 @@ export class FaultyStore implements Store {
 
   publish(...args: Parameters<Store['publish']>) {
     return this.call('publish', () => this.world.memory.publish(...args))
+  }
+
+  standings(...args: Parameters<Store['standings']>) {
+    return this.call('standings', () => this.world.memory.standings(...args))
   }
 
   chunks(...args: Parameters<Store['chunks']>) {

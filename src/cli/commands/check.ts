@@ -1,11 +1,13 @@
 // perdure check: would the runs that have not ended go on with the code of this folder?
 
 import type { EngineOptions } from '../../index.js'
-import { type CheckedShape, type CheckReport, checkRuns } from '../../tools/check.js'
+import { type CheckedShape, type CheckReport, checkLines, checkRuns } from '../../tools/check.js'
+import { serverOf } from '../connect.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import { placeOf, workspaceOf } from '../place.js'
 import type { AddCommand } from '../program.js'
+import { asked } from './export.js'
 
 /** The options of an engine with the definitions of a folder. */
 export type LoadOptions = (folder: string) => Promise<EngineOptions<readonly unknown[]>>
@@ -21,17 +23,24 @@ export const checkCommand =
       const { worker: _, retention: __, ...engine } = await load(folder)
       const place = placeOf(io, options)
       const isSaid = options.database !== undefined || engine.database === undefined
-      const report = await checkRuns({
+      const workspace = workspaceOf(io, options)
+      const what = {
         ...engine,
         ...(isSaid && { database: place.database }),
         ...(options.schema !== undefined && { schema: options.schema }),
-        workspace: workspaceOf(io, options) ?? undefined,
-      })
+        workspace: workspace ?? undefined,
+      }
+      const server = isSaid ? serverOf(io, options) : null
+      const report = await (server
+        ? checkLines(what, server.lines(asked({ ...UNFINISHED, workspace })))
+        : checkRuns(what))
       if (options.json) printLines(io, report)
       else print(io, report)
       return report.diverging > 0 ? EXIT.failed : EXIT.done
     })
   }
+
+const UNFINISHED = { definition: null, ids: null, isCopy: true, isOpenOnly: true } as const
 
 function printLines(io: Io, { shapes, ...sums }: CheckReport): void {
   for (const shape of shapes) io.out(JSON.stringify(shape))

@@ -22,13 +22,16 @@ export const addDev: AddCommand = ({ io, root, act }) => {
     .option('--port <port>', 'default: 4114, or the next that is free')
     .option('--host <address>', 'default: 127.0.0.1')
     .option('--studio <folder>', 'another build of the Studio')
-  act<Given>(command, async ([folder = '.'], { port, host, studio, database, schema, verbose }) => {
+  act<Given>(command, async ([folder = '.'], given) => {
+    const { port, host, studio, token, database, schema, verbose } = given
     const stopping = heedSignals()
     const dev = await Dev.open({
       folder,
       port: readPort(port, '--port'),
       host,
       studio,
+      token,
+      tokens: io.env.PERDURE_TOKENS,
       engine: { ...(database && { database }), ...(schema && { schema }) },
       onReload: (news) => tellReload(io, news, verbose ?? false),
     })

@@ -4,8 +4,10 @@ import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
-import { exportRuns } from '../../tools/export.js'
+import type { Asked } from '../../client/connection.js'
+import { exportRuns, relayRuns, type ExportOptions as Which } from '../../tools/export.js'
 import { importRuns } from '../../tools/import.js'
+import { serverOf } from '../connect.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import { placeOf, workspaceOf } from '../place.js'
@@ -31,7 +33,10 @@ export const addExport: AddCommand = ({ io, root, act }) => {
     const which = { workspace, definition, ids: ids.length > 0 ? ids : null, isCopy }
     const file = out === undefined ? openStdout(io) : openFile(resolve(io.cwd, out))
     try {
-      const { runs, open, definitions } = await exportRuns(placeOf(io, options), which, file.write)
+      const server = serverOf(io, options)
+      const { runs, open, definitions } = await (server
+        ? relayRuns(server.lines(asked(which)), file.write)
+        : exportRuns(placeOf(io, options), which, file.write))
       await file.close()
       const graphs = definitions > 0 ? ` and ${definitions} stored graphs` : ''
       io.err(`${runs} runs${graphs} written.`)
@@ -46,6 +51,17 @@ export const addExport: AddCommand = ({ io, root, act }) => {
       throw error
     }
   })
+}
+
+/** Of the process that has the database to itself. */
+export function asked({ workspace, definition, ids, isCopy, isOpenOnly }: Which): Asked {
+  const which = {
+    ...(definition !== null && { workflow: definition }),
+    ...(ids !== null && { ids }),
+    ...(isOpenOnly && { unfinished: true }),
+    ...(workspace === null && { allWorkspaces: true }),
+  }
+  return { method: 'POST', path: '/export', body: { copy: isCopy, ...which } }
 }
 
 /** Each line is waited for, and throws if nobody reads any more: then nothing must be paused. */

@@ -1,4 +1,4 @@
-// perdure schedules: list, set, pause, resume, run, next, delete
+// perdure schedules: list, set, pause, resume, run, backfill, next, delete
 
 import type { Command } from 'commander'
 import type { ScheduleInfo } from '../../index.js'
@@ -153,6 +153,22 @@ function addOthers(cli: Cli, schedules: Command): void {
       const { id } = await client.schedules.runNow(schedule, given({ id: asked }))
       io.out(isJson ? json({ id }) : id)
       if (!isJson) io.err(io.paint.dim(`follow it: ${perdure('watch', id)}`))
+      return EXIT.done
+    }),
+  )
+  act<{ readonly from: string; readonly to?: string }>(
+    one('backfill', 'starts the runs of past times that had none, and prints the ids of all')
+      .requiredOption('--from <moment>', "an instant, or how long ago: '7 days'")
+      .option('--to <moment>', 'default: now'),
+    talking(cli, async ({ client }, [schedule = ''], { json: isJson, from, to }) => {
+      const span = {
+        from: momentOf(io, '--from', from),
+        to: to === undefined ? new Date(io.now()) : momentOf(io, '--to', to),
+      }
+      const runs = await client.schedules.backfill(schedule, span)
+      for (const { id } of runs) io.out(isJson ? json({ id }) : id)
+      if (!isJson)
+        io.err(`${runs.length} ${runs.length === 1 ? 'time has its run' : 'times have their runs'}`)
       return EXIT.done
     }),
   )

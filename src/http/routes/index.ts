@@ -3,6 +3,7 @@
 import type { Route } from '../route.js'
 import { actionRoutes } from './actions.js'
 import { bulkRoutes } from './bulk.js'
+import { exportRoutes } from './export.js'
 import { graphRoutes } from './graphs.js'
 import { insightRoutes } from './insight.js'
 import { runRoutes } from './runs.js'
@@ -20,5 +21,6 @@ export const ROUTES: readonly Route[] = [
   ...graphRoutes,
   ...scheduleRoutes,
   ...webhookRoutes,
+  ...exportRoutes,
   ...systemRoutes,
 ]

@@ -7,12 +7,19 @@ import * as fs from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { Log } from '../../kernel/ports.js'
-import { embeddedFailed, embeddedInProduction, PerdureError } from '../../model/errors.js'
+import {
+  databaseUnsafe,
+  embeddedFailed,
+  embeddedInProduction,
+  PerdureError,
+} from '../../model/errors.js'
 import { packedCluster } from './cluster.js'
 import { Connection } from './connection.js'
 import { EmbeddedDriver } from './driver.js'
 import { initialised, START_PARAMS, stamp } from './initialise.js'
 import { DirectoryLock, LOCK_TIMING, type LockTiming } from './lock.js'
+
+const OTHERS_WRITE = 0o002
 
 export interface EmbeddedOptions {
   /** Null: in memory, gone with the process. */
@@ -42,7 +49,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDr
 
 async function openDirectory(directory: string, options: EmbeddedOptions): Promise<Connection> {
   const { log } = options
-  fs.mkdirSync(directory, { recursive: true })
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  checkSafe(directory)
   // Two names of one directory must give one lock.
   const place = fs.realpathSync(directory)
   const lock = await DirectoryLock.acquire({
@@ -60,6 +68,28 @@ async function openDirectory(directory: string, options: EmbeddedOptions): Promi
     lock.release()
     throw error
   }
+}
+
+/** What others of this machine could put there would be read as ours, and what we write could go elsewhere. */
+function checkSafe(directory: string): void {
+  for (const path of [directory, join(directory, 'lock'), join(directory, 'postgres')]) {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+    if (!stat?.isSymbolicLink()) continue
+    const isWhole = path === directory
+    throw databaseUnsafe(
+      shown(directory),
+      `${isWhole ? 'the directory' : shown(path)} is a symbolic link to ${fs.readlinkSync(path)}`,
+      isWhole ? 'name the directory that it leads to: file:<directory>' : `remove ${shown(path)}`,
+    )
+  }
+  const { mode } = fs.statSync(directory)
+  // Windows has no such bits.
+  if (process.platform === 'win32' || (mode & OTHERS_WRITE) === 0) return
+  throw databaseUnsafe(
+    shown(directory),
+    `everybody on this machine may write to the directory (mode ${(mode & 0o777).toString(8)})`,
+    `chmod o-w ${shown(directory)}, then start again`,
+  )
 }
 
 function fromPacked(): { readonly loadDataDir?: Blob } {
