@@ -1,13 +1,9 @@
 // The pages beside the runs: the inbox, workflows, schedules, workers, settings. What people do there, and that nobody is left out.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { AxeResults } from 'axe-core'
-import type { Page } from 'playwright-core'
 import { afterEach, expect, test } from 'vitest'
-import { ROOT } from '../tidy/repository.js'
+import { seriousIn } from './axe.js'
 import { engineWithRooms, HOSTILE, NARROW } from './rooms.js'
-import { describeInBrowser, type Opened, studioWith } from './studio.js'
+import { describeInBrowser, type Opened, ready, studioWith } from './studio.js'
 import { bank } from './world.js'
 
 const PAGES = [
@@ -20,26 +16,6 @@ const PAGES = [
   '/workers',
   '/settings',
 ]
-
-async function ready(page: Page): Promise<void> {
-  await page.locator('h1, h2').first().waitFor()
-  while ((await page.locator('.skeleton').count()) > 0) {
-    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-  }
-}
-
-const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-/** `rules`: only these. What a page is made of is the same in light and dark; its colours are not. */
-async function seriousIn(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
-  const run = `axe.run(${JSON.stringify(options)})`
-  const { violations } = (await page.evaluate(run)) as AxeResults
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-}
 
 describeInBrowser('the pages beside the runs', () => {
   const studio = studioWith(engineWithRooms)
@@ -65,7 +41,7 @@ describeInBrowser('the pages beside the runs', () => {
       await ready(page)
       found.push(...(await seriousIn(page)).map((one) => `${path} ${one}`))
       await page.emulateMedia({ colorScheme: 'dark' })
-      const inDark = await seriousIn(page, ['color-contrast'])
+      const inDark = await seriousIn(page, { runOnly: ['color-contrast'] })
       found.push(...inDark.map((one) => `${path}, dark: ${one}`))
       await page.setViewportSize({ width: 390, height: 844 })
       const width = await page.evaluate('document.documentElement.scrollWidth')
