@@ -13,7 +13,7 @@ import { journalEntry } from './info.js'
 import { optionsObject } from './paged.js'
 import type { JournalEntry, Published } from './types.js'
 
-const PAGE = 100
+const PAGE = 500
 const SOON_MS = 5
 /** People watch what is published as it comes. */
 const STREAM_POLL_MS = 200

@@ -14,11 +14,13 @@ import {
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { plural } from '../lib/format.js'
+import { Empty } from '../ui/empty.js'
 import { BackEdge } from './back-edge.js'
 import './diagram.css'
 import { RoutedEdge } from './edge.js'
 import { flowEdges, flowNodes } from './flow.js'
-import { type Direction, layoutOf } from './layout.js'
+import { type Direction, layoutOf, shapeOf } from './layout.js'
 import { BoxView, NodeView } from './node.js'
 import { light, type Target, targetAt } from './target.js'
 import type { DiagramModel } from './types.js'
@@ -60,7 +62,14 @@ const FIT = { maxZoom: 1, padding: 0.08 }
 const LEGIBLE = 0.75
 const MARGIN = 24
 
+/** To arrange more would freeze the page, and nobody could read it. */
+const DRAWN_MAX = 600
+
 export function Diagram(props: DiagramProps) {
+  const { length } = props.model.nodes
+  if (length > DRAWN_MAX) {
+    return <Empty title={`${plural(length, 'node')} are too many to be drawn`} />
+  }
   return (
     <section className="diagram" aria-label={props.label}>
       <ReactFlowProvider>
@@ -73,10 +82,14 @@ export function Diagram(props: DiagramProps) {
 function Canvas(props: DiagramProps) {
   const { model, direction = 'LR', selected = NOTHING, onSelect, editing } = props
   const isEditable = editing !== undefined
-  const shown = useMemo(() => {
-    const layout = layoutOf(model, direction)
-    return { layout, direction, isEditable, selected: new Set(selected) }
-  }, [model, direction, isEditable, selected])
+  // To arrange a hundred nodes takes longer than a key is pressed: only what changes their places does it.
+  const shape = useMemo(() => shapeOf(model), [model])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape says all that counts of the model
+  const layout = useMemo(() => layoutOf(model, direction), [shape, direction])
+  const shown = useMemo(
+    () => ({ layout, direction, isEditable, selected: new Set(selected) }),
+    [layout, direction, isEditable, selected],
+  )
   const made = useMemo(() => flowNodes(model, shown), [model, shown])
   const edges = useMemo(() => flowEdges(model, shown), [model, shown])
   const [nodes, setNodes] = useState(made)
