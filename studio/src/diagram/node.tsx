@@ -53,8 +53,14 @@ export function NodeView({ data }: NodeProps) {
         </span>
       </div>
       <Outs outs={outs} isAcross={isAcross} isEditable={isEditable} />
+      <Numbers node={node} />
     </div>
   )
+}
+
+/** Below it, so that it can be longer than the node is wide. */
+function Numbers({ node: { numbers } }: { readonly node: DiagramNode }) {
+  return numbers === undefined ? null : <span className="diagram-numbers">{numbers}</span>
 }
 
 function Marks({ node: { state, mark, problems = 0 } }: { readonly node: DiagramNode }) {
@@ -176,6 +182,7 @@ export function BoxView({ data }: NodeProps) {
         position={isAcross ? Position.Right : Position.Bottom}
         isConnectable={isEditable}
       />
+      <Numbers node={node} />
     </div>
   )
 }
