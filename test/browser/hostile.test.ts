@@ -57,6 +57,25 @@ async function foreignSite(): Promise<{ readonly server: Server; readonly url: s
   return { server, url: `http://localhost:${(server.address() as AddressInfo).port}` }
 }
 
+/** Each sends the request as a page of somebody else can; code of that page. */
+const form = (enctype: string): string => `{
+  const form = document.createElement('form')
+  Object.assign(form, { method: 'POST', action: url, enctype: '${enctype}', target: 'hidden' })
+  form.innerHTML = '<input name="{}" value="">'
+  const frame = document.createElement('iframe')
+  frame.name = 'hidden'
+  document.body.replaceChildren(frame, form)
+  form.submit()
+}`
+const FORGERIES: Readonly<Record<string, string>> = {
+  'a form': form('application/x-www-form-urlencoded'),
+  'a form of plain text': form('text/plain'),
+  'a form with files': form('multipart/form-data'),
+  'fetch without cors': `fetch(url, { method: 'POST', mode: 'no-cors', body: '{}', credentials: 'include' }).catch(() => {})`,
+  'fetch with JSON': `fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }).catch(() => {})`,
+  'a beacon': `navigator.sendBeacon(url, new Blob(['{}'], { type: 'text/plain' }))`,
+}
+
 describeInBrowser('what others try on the Studio', () => {
   let foreign: Awaited<ReturnType<typeof foreignSite>>
   const studio = studioWith(async () => {
@@ -99,16 +118,12 @@ describeInBrowser('what others try on the Studio', () => {
     await open(`${foreign.url}/framing`)
     const shown = async (src: string): Promise<string> => {
       const frame = page.locator('iframe')
-      await page.evaluate((address) => {
-        document.body.innerHTML = ''
+      await page.evaluate(`new Promise((resolve) => {
         const made = document.createElement('iframe')
-        const loaded = new Promise((resolve) => {
-          made.onload = resolve
-        })
-        made.src = address
-        document.body.append(made)
-        return loaded
-      }, src)
+        made.onload = resolve
+        made.src = ${JSON.stringify(src)}
+        document.body.replaceChildren(made)
+      })`)
       const inner = await (await frame.elementHandle())?.contentFrame()
       return (await inner?.locator('body').textContent()) ?? ''
     }
@@ -123,28 +138,6 @@ describeInBrowser('what others try on the Studio', () => {
     expect(problems.filter((one) => one.includes('frame-ancestors')).length).toBeGreaterThan(2)
   })
 
-  /** Each sends the request as such a page can. */
-  const FORGERIES: Readonly<Record<string, (url: string) => unknown>> = {
-    'a form': (url) => submitted(url, 'application/x-www-form-urlencoded'),
-    'a form of plain text': (url) => submitted(url, 'text/plain'),
-    'a form with files': (url) => submitted(url, 'multipart/form-data'),
-    'fetch without cors': (url) =>
-      fetch(url, { method: 'POST', mode: 'no-cors', body: '{}', credentials: 'include' }),
-    'fetch with JSON': (url) =>
-      fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }),
-    'a beacon': (url) => navigator.sendBeacon(url, new Blob(['{}'], { type: 'text/plain' })),
-  }
-  // Given to the page as text, beside what calls it.
-  function submitted(url: string, enctype: string): void {
-    const form = document.createElement('form')
-    Object.assign(form, { method: 'POST', action: url, enctype, target: 'hidden' })
-    form.innerHTML = '<input name="{}" value="">'
-    const frame = document.createElement('iframe')
-    frame.name = 'hidden'
-    document.body.append(frame, form)
-    form.submit()
-  }
-
   test('[B132] a page of somebody else cannot cancel a run, in any way that a browser has', async () => {
     await open(`${foreign.url}/forging`)
     const url = `${studio.url}/api/v1/runs/victim/cancel`
@@ -155,9 +148,7 @@ describeInBrowser('what others try on the Studio', () => {
         page.once('requestfinished', told)
         page.once('requestfailed', told)
       })
-      await page.evaluate(
-        `(() => { ${submitted.toString()}; return Promise.resolve((${forge.toString()})(${JSON.stringify(url)})).then(() => {}, () => {}) })()`,
-      )
+      await page.evaluate(`{ const url = ${JSON.stringify(url)}; ${forge} }`)
       // A browser keeps back what it would not show to that page, or does not send it at all.
       const refused = name.includes('form') ? [403, 415] : [403, 415, 'kept back']
       expect([name, await answered]).toEqual([name, expect.toBeOneOf(refused)])
@@ -166,17 +157,8 @@ describeInBrowser('what others try on the Studio', () => {
     expect(await studio.engine.get('victim')).toMatchObject({ status: 'waiting' })
     // The same request is taken from where it belongs.
     await page.goto(`${studio.url}/runs/victim`)
-    const status = await page.evaluate(
-      async (address) =>
-        (
-          await fetch(address, {
-            method: 'POST',
-            body: '{"reason":"own"}',
-            headers: { 'content-type': 'application/json' },
-          })
-        ).status,
-      url,
-    )
+    const own = `fetch(${JSON.stringify(url)}, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })`
+    const status = await page.evaluate(`${own}.then(({ status }) => status)`)
     expect(status).toBeLessThan(300)
   })
 
@@ -199,7 +181,7 @@ describeInBrowser('what others try on the Studio', () => {
   })
 
   test('[B135] what is exported is JSON, where a formula is a text in quotes; nothing makes a CSV of it', async () => {
-    const nodes = [{ id: 'a', type: 'set', config: { cell: FORMULA } }]
+    const nodes = [{ id: 'a', type: 'set' as const, config: { cell: FORMULA } }]
     const edges = [{ from: 'trigger', to: 'a' }]
     await studio.engine.workspace('default').graphs.save({ id: 'cells', nodes, edges })
     await open('/builder/cells')
