@@ -9,6 +9,7 @@ import {
   type NodeChange,
   ReactFlow,
   type ReactFlowInstance,
+  type ReactFlowProps,
   ReactFlowProvider,
   useReactFlow,
 } from '@xyflow/react'
@@ -96,8 +97,7 @@ function Canvas(props: DiagramProps) {
   useEffect(() => setNodes(made), [made])
   const flow = useReactFlow()
   useInView(made, props, flow)
-  const isDragging = useRef(false)
-  const moved = useMoved(model, editing, flow)
+  const { isDragging, moved, dragHandlers } = useDragging(model, editing, flow)
   const change = useCallback(
     (changes: NodeChange[]) => {
       setNodes((now) => applyNodeChanges(changes, now))
@@ -110,7 +110,7 @@ function Canvas(props: DiagramProps) {
         )
       }
     },
-    [moved],
+    [moved, isDragging],
   )
   const kept = useRef(selected)
   kept.current = selected
@@ -144,21 +144,7 @@ function Canvas(props: DiagramProps) {
       onConnect={({ source, sourceHandle, target }) =>
         editing?.onConnect(source, sourceHandle ?? '', target)
       }
-      onNodeDragStart={() => {
-        isDragging.current = true
-      }}
-      onNodeDrag={(event, _, dragged) => light(below(event, insideOf(model, dragged)).element)}
-      onNodeDragStop={(event, _, dragged) => {
-        const { target } = below(event, insideOf(model, dragged))
-        light(null)
-        moved(
-          dragged.map(({ id }) => id),
-          target,
-        )
-        setTimeout(() => {
-          isDragging.current = false
-        })
-      }}
+      {...dragHandlers}
       {...(editing && dropHandlers(editing, flow))}
     >
       <Background gap={16} size={1} />
@@ -179,6 +165,30 @@ function insideOf({ nodes }: DiagramModel, dragged: readonly Node[]): ReadonlySe
   const ids = new Set(dragged.map(({ id }) => id))
   for (const id of ids) for (const node of nodes) if (node.parent === id) ids.add(node.id)
   return ids
+}
+
+/** Nodes that a pointer drags: what is below them lights up, and where they are dropped is told. */
+function useDragging(model: DiagramModel, editing: Editing | undefined, flow: Flow) {
+  const isDragging = useRef(false)
+  const moved = useMoved(model, editing, flow)
+  const dragHandlers: Pick<ReactFlowProps, 'onNodeDragStart' | 'onNodeDrag' | 'onNodeDragStop'> = {
+    onNodeDragStart: () => {
+      isDragging.current = true
+    },
+    onNodeDrag: (event, _, dragged) => light(below(event, insideOf(model, dragged)).element),
+    onNodeDragStop: (event, _, dragged) => {
+      const { target } = below(event, insideOf(model, dragged))
+      light(null)
+      moved(
+        dragged.map(({ id }) => id),
+        target,
+      )
+      setTimeout(() => {
+        isDragging.current = false
+      })
+    },
+  }
+  return { isDragging, moved, dragHandlers }
 }
 
 function useMoved(model: DiagramModel, editing: Editing | undefined, flow: Flow) {
