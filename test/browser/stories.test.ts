@@ -132,6 +132,8 @@ describeInBrowser('stories of the Studio', () => {
     expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0)
 
     await page.goto(`${studio.url}/runs/rev-1?tab=diagram`)
+    // A way that leads back is drawn as well.
+    await page.locator('.react-flow__edge').filter({ hasText: 'reject' }).waitFor()
     await page.getByRole('button', { name: 'approve' }).click()
     await page.getByLabel('By').fill('ada')
     await page.getByRole('dialog').getByRole('button', { name: 'approve' }).click()
