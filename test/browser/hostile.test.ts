@@ -9,7 +9,7 @@ import type { Page, Request } from 'playwright-core'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createEngine, workflow } from '../../src/index.js'
-import { describeInBrowser, ready, studioWith } from './studio.js'
+import { describeInBrowser, go, studioWith } from './studio.js'
 
 const HOSTILE = [
   '<img src=x onerror=alert(1)>',
@@ -105,8 +105,7 @@ describeInBrowser('what others try on the Studio', () => {
     await open('/runs')
     await page.getByRole('link', { name: 'bad-1' }).waitFor()
     for (const tab of TABS) {
-      await page.goto(`${studio.url}/runs/bad-1?tab=${tab}`)
-      await ready(page)
+      await go(page, `/runs/bad-1?tab=${tab}`)
       await page.getByRole('tabpanel').getByText('onerror=alert(1)').first().waitFor()
       const made = await page.locator(MARKUP).count()
       expect([tab, made]).toEqual([tab, 0])

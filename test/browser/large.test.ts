@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterEach, expect, test } from 'vitest'
 import { createEngine, type Engine, workflow } from '../../src/index.js'
 import { databases, freshSchema, urlOf } from '../support/databases.js'
-import { describeInBrowser, type Opened, ready, studioWith } from './studio.js'
+import { describeInBrowser, go, type Opened, ready, studioWith } from './studio.js'
 
 const RUNS = 10_000
 const ENTRIES = 100_000
@@ -190,10 +190,8 @@ inBrowserOn('much of everything in the Studio', () => {
     page.on('request', (request) => {
       if (request.url().includes('/runs/long')) requests += 1
     })
-    await page.evaluate(
-      "history.pushState(null, '', '/runs/long'); dispatchEvent(new PopStateEvent('popstate'))",
-    )
     const startedAt = performance.now()
+    await go(page, '/runs/long')
     await page
       .getByRole('tab', { name: `Journal ${ENTRIES.toLocaleString('en-US')}` })
       .waitFor({ timeout: 90_000 })

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createEngine } from '../../src/index.js'
 import { seriousIn } from './axe.js'
-import { describeInBrowser, ready, studioWith } from './studio.js'
+import { describeInBrowser, go, studioWith } from './studio.js'
 import { leads, order, refund, review, WORKFLOWS } from './world.js'
 
 const PAGES = [
@@ -44,8 +44,7 @@ describeInBrowser('pages of the Studio', () => {
       found.push(...(await seriousIn(page, colours)).map((one) => `${what} in dark: ${one}`))
     }
     for (const path of PAGES) {
-      await page.goto(studio.url + path)
-      await ready(page)
+      await go(page, path)
       await look(path)
       await page.setViewportSize({ width: 390, height: 844 })
       const width = await page.evaluate('document.documentElement.scrollWidth')

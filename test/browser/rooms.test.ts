@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { seriousIn } from './axe.js'
 import { engineWithRooms, HOSTILE, NARROW } from './rooms.js'
-import { describeInBrowser, type Opened, ready, studioWith } from './studio.js'
+import { describeInBrowser, go, type Opened, studioWith } from './studio.js'
 import { bank } from './world.js'
 
 const PAGES = [
@@ -48,8 +48,7 @@ describeInBrowser('the pages beside the runs', () => {
     const found: string[] = []
     for (const path of PAGES) {
       await page.emulateMedia({ colorScheme: 'light' })
-      await page.goto(studio.url + path)
-      await ready(page)
+      await go(page, path)
       found.push(...(await seriousIn(page)).map((one) => `${path} ${one}`))
       await page.emulateMedia({ colorScheme: 'dark' })
       const inDark = await seriousIn(page, { runOnly: ['color-contrast'] })
@@ -153,8 +152,7 @@ describeInBrowser('the pages beside the runs', () => {
 
     const offered: string[] = []
     for (const path of TOUCHING) {
-      await page.goto(url + path)
-      await ready(page)
+      await go(page, path)
       await page.getByTitle('change nothing').waitFor()
       const buttons = page.locator('main .button:enabled').filter({ hasText: CHANGES })
       offered.push(...(await buttons.allTextContents()).map((text) => `${path}: ${text}`))

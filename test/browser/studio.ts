@@ -91,6 +91,15 @@ export async function ready(page: Page): Promise<void> {
   await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
 }
 
+/** To another page without loading the Studio again, as its links do. */
+export async function go(page: Page, path: string): Promise<void> {
+  const to = JSON.stringify(path)
+  await page.evaluate(
+    `history.pushState(null, '', ${to}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await ready(page)
+}
+
 function watched(page: Page): readonly string[] {
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(`threw ${error.message}`))

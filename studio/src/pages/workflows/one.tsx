@@ -170,7 +170,7 @@ function Newest({
       {runs?.length === 0 && <p className="workflow-none faint">It has not run yet.</p>}
       <ul>
         {runs?.map((run) => (
-          <li key={run.id} className="workflow-run">
+          <li key={run.id} className="workflow-line">
             <StatusMark status={run.status} />
             <Link to={runPath(run.id)} className="truncate mono" title={run.id}>
               {run.id}

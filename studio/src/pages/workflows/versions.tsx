@@ -26,7 +26,7 @@ export function Versions({
       {!data && <Skeleton lines={3} />}
       <ul>
         {data?.slice(0, SHOWN).map(({ version, note, author, createdAt }) => (
-          <li key={version} className="workflow-run">
+          <li key={version} className="workflow-line">
             <Link to={`${builder}&to=${version}`}>version {version}</Link>
             <span className="truncate grow muted">{note ?? ''}</span>
             {current === `#${version}` && <span className="completed">is started now</span>}
