@@ -99,7 +99,7 @@ describeInBrowser('stories of the Studio', () => {
   test('the steps of a child stand below it in the timeline; a run is paused and resumed on its page', async () => {
     const run = await studio.engine.start(parcel, { id: 'p-1' }, { id: 'par-1' })
     const page = await open('/runs/par-1')
-    await page.getByRole('button', { name: 'pick-up' }).waitFor()
+    await page.getByRole('button', { name: 'pick-up', exact: true }).waitFor()
     const names = page.locator('.timeline-name')
     expect(await names.getByText('wrap').count()).toBe(0)
     await page.getByRole('button', { name: 'Show the steps of box' }).click()
