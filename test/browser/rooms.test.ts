@@ -168,6 +168,7 @@ describeInBrowser('the pages beside the runs', () => {
     expect(await page.getByText('ada', { exact: true }).count()).toBe(0)
     // The same pages offer it to who may: it is not this test that does not find it.
     await signIn('admin-0123456789abcdef')
+    await dialog.waitFor({ state: 'detached' })
     await page.goto(`${url}/schedules`)
     await page.getByRole('button', { name: 'Run now' }).first().waitFor()
     if (opened) opened = { ...opened, problems: opened.problems.filter(isNotRefused) }

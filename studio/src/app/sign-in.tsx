@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { PerdureError } from '#errors'
 import { api } from '../api/api.js'
 import { keepToken } from '../api/session.js'
 import { Button } from '../ui/button.js'
@@ -21,7 +22,8 @@ export function SignIn() {
       await api().ask({ path: '/me' })
       await queries.resetQueries()
     } catch (refusal) {
-      keepToken('')
+      // What did not reach the server says nothing about the token.
+      if (!PerdureError.is(refusal, 'SERVER_UNREACHABLE')) keepToken('')
       setError(refusal)
     } finally {
       setBusy(false)
