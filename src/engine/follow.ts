@@ -12,7 +12,7 @@ import { journalEntry } from './info.js'
 import { optionsObject } from './paged.js'
 import type { JournalEntry, Published } from './types.js'
 
-const PAGE = 100
+const PAGE = 500
 
 type Look = () => Promise<RunView>
 

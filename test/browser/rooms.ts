@@ -56,6 +56,8 @@ export async function engineWithRooms(): Promise<Engine> {
   await engine.run(leads, { id: 'l-1', email: 'bob@acme.example' }, { id: 'lead-1' })
   const { id: _, ...drawn } = leads.json
   await engine.graphs.save({ id: 'drawn-leads', ...drawn })
+  const again = { id: 'drawn-leads', ...drawn, output: { owner: { cel: 'owner' } } }
+  await engine.graphs.save(again, { note: 'with a campaign' })
   for (const id of NARROW) await engine.start(narrow, undefined, { id })
   const input = { id: 'r-2' }
   await engine.schedules.set({ id: 'nightly', workflow: refund, cron: '30 3 * * 1-5', input })

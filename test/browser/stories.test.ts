@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.js'
 import { describeInBrowser, type Opened, studioWith } from './studio.js'
-import { bank, order, patient, press, refund, review, WORKFLOWS } from './world.js'
+import { bank, order, parcel, patient, press, refund, review, WORKFLOWS } from './world.js'
 
 describeInBrowser('stories of the Studio', () => {
   const studio = studioWith(() => createEngine({ database: 'memory:', workflows: WORKFLOWS }))
@@ -74,6 +74,51 @@ describeInBrowser('stories of the Studio', () => {
     expect(await studio.engine.get('ord-2')).toMatchObject({ status: 'completed' })
   })
 
+  test('a machine is forked at a moment with a state that was edited, and goes on from there', async () => {
+    press.isBroken = false
+    await studio.engine.start(review, { topic: 'ants' }, { id: 'ants-1' })
+    await expect.poll(() => studio.engine.get('ants-1')).toMatchObject({ place: 'reviewing' })
+    const { items } = await studio.engine.checkpoints('ants-1')
+    const page = await open(`/runs/ants-1?at=${items.at(-1)?.seq}`)
+    await page.getByRole('button', { name: 'Fork from here' }).click()
+    const dialog = page.getByRole('dialog')
+    const state = dialog.getByLabel('State at reviewing')
+    await expect.poll(() => state.inputValue()).toContain('About ants, version 1')
+    await state.fill('{ "text": "By hand", "rounds": 7 }')
+    await dialog.getByLabel('Id (optional)').fill('ants-2')
+    await dialog.getByRole('button', { name: 'Fork' }).click()
+    await page.waitForURL('**/runs/ants-2')
+    await page.getByRole('button', { name: 'approve' }).click()
+    await dialog.getByLabel('By').fill('ada')
+    await dialog.getByRole('button', { name: 'approve' }).click()
+    await page.getByRole('main').getByText('completed', { exact: true }).waitFor()
+    expect(await studio.engine.get('ants-2')).toMatchObject({ output: 'By hand' })
+    expect(await studio.engine.get('ants-1')).toMatchObject({ status: 'waiting' })
+  })
+
+  test('the steps of a child stand below it in the timeline; a run is paused and resumed on its page', async () => {
+    const run = await studio.engine.start(parcel, { id: 'p-1' }, { id: 'par-1' })
+    const page = await open('/runs/par-1')
+    await page.getByRole('button', { name: 'pick-up', exact: true }).waitFor()
+    const names = page.locator('.timeline-name')
+    expect(await names.getByText('wrap').count()).toBe(0)
+    await page.getByRole('button', { name: 'Show the steps of box' }).click()
+    await names.getByText('seal').waitFor()
+    const lanes = await names.locator('.timeline-select > .truncate').allTextContents()
+    expect(lanes).toEqual(['weigh', 'box', 'wrap', 'seal', 'pick-up'])
+    const leftOf = async (name: string) => (await names.getByText(name).boundingBox())?.x ?? 0
+    expect(await leftOf('wrap')).toBeGreaterThan(await leftOf('weigh'))
+
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0)
+    expect(await run.get()).toMatchObject({ status: 'waiting', reason: 'paused' })
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await run.signal('pick-up', null)
+    await page.getByRole('main').getByText('completed', { exact: true }).waitFor()
+  })
+
   test('what has failed for good can be retried by a person, a step as well as a transition', async () => {
     bank.isUp = false
     press.isBroken = true
@@ -87,6 +132,8 @@ describeInBrowser('stories of the Studio', () => {
     expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0)
 
     await page.goto(`${studio.url}/runs/rev-1?tab=diagram`)
+    // A way that leads back is drawn as well.
+    await page.locator('.react-flow__edge').filter({ hasText: 'reject' }).waitFor()
     await page.getByRole('button', { name: 'approve' }).click()
     await page.getByLabel('By').fill('ada')
     await page.getByRole('dialog').getByRole('button', { name: 'approve' }).click()
@@ -142,8 +189,14 @@ describeInBrowser('stories of the Studio', () => {
     await page.getByRole('row').first().waitFor()
     await studio.whileDown(async () => {
       await page.getByText('The server does not answer').waitFor()
+      await page.getByText('no connection', { exact: true }).waitFor()
+      await page.locator('.frame.is-lost').waitFor()
     })
     await page.getByText('The server does not answer').waitFor({ state: 'detached' })
+    await page.locator('.frame.is-lost').waitFor({ state: 'detached' })
+    await studio.engine.run(refund, { id: 'back' }, { id: 'back-1' })
+    await page.getByRole('button', { name: /^\d+ new$/ }).click()
+    await page.getByRole('link', { name: 'back-1' }).waitFor()
     if (opened) opened = { ...opened, problems: opened.problems.filter(isNotOffline) }
   })
 })

@@ -3,8 +3,8 @@
 
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, inject } from 'vitest'
-import { type Serving, serve } from '../../src/http/index.js'
+import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
+import { type ServeOptions, type Serving, serve } from '../../src/http/index.js'
 import type { Engine } from '../../src/index.js'
 import { ROOT } from '../tidy/repository.js'
 
@@ -28,6 +28,8 @@ export interface Studio {
   readonly url: string
   readonly engine: Engine
   open(path: string, options?: BrowserContextOptions): Promise<Opened>
+  /** The same engine behind another server; where that listens. */
+  also(options: ServeOptions): Promise<string>
   /** Nothing answers any more, until the end of `work`. */
   whileDown(work: () => Promise<void>): Promise<void>
 }
@@ -37,6 +39,7 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
   let browser: Browser
   let server: Serving
   let engine: Engine
+  const others: Serving[] = []
   const listen = async (port: number): Promise<void> => {
     server = await serve(engine, { port, studio: FOLDER, rateLimit: false })
   }
@@ -48,7 +51,7 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
   })
   afterAll(async () => {
     await browser?.close()
-    await server?.close()
+    await Promise.all([server, ...others].map((one) => one?.close()))
     await engine?.close()
   })
   return {
@@ -65,8 +68,13 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
       })
       const page = await context.newPage()
       const problems = watched(page)
-      await page.goto(server.url + path)
+      await page.goto(new URL(path, server.url).href)
       return { page, problems }
+    },
+    also: async (options) => {
+      const other = await serve(engine, { port: 0, studio: FOLDER, rateLimit: false, ...options })
+      others.push(other)
+      return other.url
     },
     whileDown: async (work) => {
       const { port } = server
@@ -75,6 +83,21 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
       await listen(port)
     },
   }
+}
+
+/** It has a heading, and nothing in it is still being read. */
+export async function ready(page: Page): Promise<void> {
+  await page.locator('h1, h2').first().waitFor()
+  await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+}
+
+/** To another page without loading the Studio again, as its links do. */
+export async function go(page: Page, path: string): Promise<void> {
+  const to = JSON.stringify(path)
+  await page.evaluate(
+    `history.pushState(null, '', ${to}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await ready(page)
 }
 
 function watched(page: Page): readonly string[] {

@@ -126,4 +126,26 @@ export const batch = workflow('batch', {}, async (wf, input: { size: number }) =
   return found.length
 })
 
-export const WORKFLOWS = [order, refund, patient, review, leads, batch, enrich, assign]
+/** A family: what the child does is a part of the story of the parent. */
+const packed = workflow('packed', {}, async (wf, input: { id: string }) => {
+  await wf.do('wrap', () => input.id)
+  await wf.do('seal', () => input.id)
+})
+export const parcel = workflow('parcel', {}, async (wf, input: { id: string }) => {
+  await wf.do('weigh', () => 3)
+  await wf.do('box', packed, { id: input.id })
+  await wf.waitFor('pick-up')
+})
+
+export const WORKFLOWS = [
+  order,
+  refund,
+  patient,
+  review,
+  leads,
+  batch,
+  packed,
+  parcel,
+  enrich,
+  assign,
+]

@@ -284,6 +284,35 @@ describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
       expect(output).toMatchObject({ next: 'next' })
     })
 
+    test('is caught: the log calls the try-catch completed, unless its catch fails or is for other errors', async () => {
+      const statuses = async (fail: number, categories: readonly string[]) => {
+        const { engine, made } = await open({
+          nodes: [
+            { id: 'safe', type: 'try-catch', config: { categories } },
+            noted('pay', { parent: 'safe' }, { fail: 9 }),
+            noted('tell', { parent: 'safe' }, { fail }),
+          ],
+          edges: [...chain('trigger', 'safe'), { from: 'safe', to: 'tell', when: 'catch' }],
+        })
+        const handle = await engine.start(made, {})
+        await handle.result().catch(() => {})
+        const log = await engine.nodes(handle.id)
+        const { message } = log.find(({ node }) => node === 'safe')?.error ?? {}
+        const ends = ['pay', 'safe', 'tell'].map(
+          (id) => log.find(({ node }) => node === id)?.status,
+        )
+        return [...ends, message]
+      }
+      expect(await statuses(0, ['error'])).toEqual([
+        'failed',
+        'completed',
+        'completed',
+        'refused pay',
+      ])
+      expect(await statuses(9, ['error'])).toEqual(['failed', 'failed', 'failed', 'refused tell'])
+      expect(await statuses(0, ['http'])).toEqual(['failed', 'failed', 'skipped', 'refused pay'])
+    })
+
     test('[D32] [D35] inside a retry is run again with what is beside it, and then the next handler is asked', async () => {
       const { engine, made } = await open({
         nodes: [

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestEngine } from '../../src/testing/index.js'
+import { graphModel as drawn } from '../../studio/src/diagram/graph-model.js'
+import { layoutOf, shapeOf } from '../../studio/src/diagram/layout.js'
 import {
   functionModel,
   graphModel,
@@ -27,8 +29,14 @@ test('the diagrams of a machine, a graph and a function show where a run has bee
   })
   const stateOf = (id: string) => machine.nodes.find((node) => node.id === id)?.state
   expect(['reviewing', 'printing', 'end'].map(stateOf)).toEqual(['done', 'failed', 'unseen'])
-  const taken = machine.edges.filter(({ isTaken }) => isTaken).map(({ label }) => label)
-  expect(taken).toEqual(['write', 'approve'])
+  const labels = (isWay: boolean) =>
+    machine.edges.filter(({ isTaken = false }) => isTaken === isWay).map(({ label }) => label)
+  expect(labels(true)).toEqual([
+    expect.stringMatching(/^write · \d+ ms$/),
+    expect.stringMatching(/^approve · \d+ ms$/),
+  ])
+  expect(labels(false)).toContainEqual(expect.stringMatching(/^print · \d+ ms · ▲ 1$/))
+  expect(machine.nodes.map(({ id, ms }) => [id, typeof ms])).toContainEqual(['reviewing', 'number'])
 
   const log = await engine.nodes('lead-1')
   const graph = graphModel(engine.describe(leads).graph, log, Number.POSITIVE_INFINITY)
@@ -46,4 +54,29 @@ test('the diagrams of a machine, a graph and a function show where a run has bee
   ])
   const side = fn.edges.map(({ from, to }) => `${from} → ${to}`)
   expect(side).toEqual(['item 0 → settle', 'item 1 → settle'])
+})
+
+test('what a node says moves nothing, so nothing is arranged again; a node, an edge or a place of its own does', () => {
+  const graph = {
+    id: 'g',
+    nodes: [
+      { id: 'a', type: 'set', config: { x: 1 } },
+      { id: 'b', type: 'set', config: {} },
+    ],
+    edges: [{ from: 'trigger', to: 'a' }],
+  }
+  const [a, b] = graph.nodes
+  const shape = (changed: object) => shapeOf(drawn({ ...graph, ...changed }))
+  const said = { nodes: [{ ...a, config: { x: 2 }, name: 'Other' }, b] }
+  expect(shape(said)).toBe(shape({}))
+  expect(layoutOf(drawn({ ...graph, ...said } as typeof graph), 'LR')).toEqual(
+    layoutOf(drawn(graph), 'LR'),
+  )
+  const others = [
+    { nodes: [a] },
+    { nodes: [a, { ...b, type: 'condition' }] },
+    { nodes: [a, { ...b, position: { x: 9, y: 9 } }] },
+    { edges: [...graph.edges, { from: 'a', to: 'b' }] },
+  ]
+  for (const other of others) expect(shape(other)).not.toBe(shape({}))
 })

@@ -23,3 +23,9 @@ export const CATEGORIES = [...new Set(Object.values(BY_CODE)), 'error'] as const
 export function categoryOf(_name: string, code: string | undefined): string {
   return (code !== undefined && Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || 'error'
 }
+
+/** `config`: that of a try-catch. */
+export function isCaught(config: unknown, category: string): boolean {
+  const categories = config as readonly string[] | null
+  return categories === null || categories.includes(category)
+}

@@ -3,6 +3,7 @@
 import { decode } from '../../model/codec.js'
 import { type ErrorSummary, errorRecord } from '../../model/error-record.js'
 import { type Entry, type Instant, isFinal, type Status } from '../../model/run.js'
+import { categoryOf, isCaught } from './categories.js'
 import type { Level, Plan, PlanNode } from './plan.js'
 import type { NodeRecord } from './visit.js'
 
@@ -24,6 +25,7 @@ export interface NodeLog {
   /** The config with what its expressions gave; of tasks and workflows it is the input of `child`. */
   readonly input: unknown
   readonly output: unknown
+  /** Of a try-catch that is completed: what it has caught. */
   readonly error: ErrorSummary | null
   readonly attempt: number
   readonly startedAt: Instant | null
@@ -50,16 +52,18 @@ export function variablesOf(plan: Plan, entries: readonly Entry[]): NodeLog['var
 
 function readAll(plan: Plan, entries: readonly Entry[]): Reading {
   const nodes = new Map<string, PlanNode>()
+  const catchers = new Map<string, PlanNode>()
   const add = (level: Level | null): void => {
     for (const node of level?.nodes ?? []) {
       nodes.set(node.id, node)
+      for (const { id } of node.handler?.nodes ?? []) catchers.set(id, node)
       add(node.inside)
       add(node.handler)
     }
   }
   add(plan.top)
   add(plan.onError?.handler ?? null)
-  const reading = new Reading(nodes)
+  const reading = new Reading(nodes, catchers)
   for (const entry of entries) reading.read(entry)
   return reading
 }
@@ -67,12 +71,15 @@ function readAll(plan: Plan, entries: readonly Entry[]): Reading {
 class Reading {
   readonly logs: Written[] = []
   private readonly nodes: ReadonlyMap<string, PlanNode>
+  /** The try-catch whose catch a node stands in. */
+  private readonly catchers: ReadonlyMap<string, PlanNode>
   private readonly open = new Map<string, Written>()
   private readonly last = new Map<string, Written>()
   variables: Readonly<Record<string, unknown>> = {}
 
-  constructor(nodes: ReadonlyMap<string, PlanNode>) {
+  constructor(nodes: ReadonlyMap<string, PlanNode>, catchers: ReadonlyMap<string, PlanNode>) {
     this.nodes = nodes
+    this.catchers = catchers
   }
 
   read(entry: Entry): void {
@@ -116,7 +123,7 @@ class Reading {
         return this.ended(log, 'completed', at, payload === null ? null : decode(payload))
       case 'scope.ended':
         log.error = meta?.status === 'failed' && payload ? errorRecord(payload) : null
-        return this.ended(log, log.error ? 'failed' : 'completed', at)
+        return this.left(log, at)
       case 'round.ended':
         return meta?.done || name === '' ? this.ended(log, 'completed', at) : undefined
       default:
@@ -155,6 +162,16 @@ class Reading {
     return log
   }
 
+  /** A failure that is caught is none of the container: it goes on by its catch. */
+  private left(log: Written, at: Instant): void {
+    const { error } = log
+    const isTry = log.type === 'try-catch'
+    if (isTry) log.branch = error ? 'catch' : 'try'
+    const config = this.nodes.get(log.node)?.config
+    const isFine = !error || (isTry && isCaught(config, categoryOf(error.name, error.code)))
+    this.ended(log, isFine ? 'completed' : 'failed', at)
+  }
+
   private ended(
     log: Written,
     status: NodeStatus,
@@ -168,6 +185,11 @@ class Reading {
     const own = output === undefined ? {} : { [log.node]: output }
     this.variables = { ...this.variables, ...sets, ...own }
     log.variables = this.variables
+    const catcher = status === 'failed' ? this.catchers.get(log.node) : undefined
+    const caught = catcher && this.last.get(catcher.id)
+    if (!caught) return
+    caught.error = log.error
+    this.ended(caught, 'failed', at)
   }
 
   /** What has not begun: it will, was skipped, or never can any more. */

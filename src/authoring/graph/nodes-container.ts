@@ -8,7 +8,7 @@ import { decideRetry, NO_RETRY } from '../../model/retry.js'
 import type { RetryPolicy, Stored } from '../../model/run.js'
 import { readRetry } from '../options.js'
 import { failureOf } from '../recorded.js'
-import { categoryOf } from './categories.js'
+import { categoryOf, isCaught } from './categories.js'
 import type { Env, StoredBindings } from './env.js'
 import { loopTooLong } from './errors.js'
 import type { Ended, Level, NodeType } from './plan.js'
@@ -39,8 +39,7 @@ export const tryCatch: NodeType = {
     const first = await inScope(visit, visit.names({}))
     if ('walked' in first) return ended(first.walked, 'try')
     const error = errorOf(first)
-    const categories = node.config as readonly string[] | null
-    if (categories && !categories.includes(error.category)) throw first.failed ?? first.failure
+    if (!isCaught(node.config, error.category)) throw first.failed ?? first.failure
     const own = visit.names({ error })
     const caught = await walk(scene, turn, node.handler ?? NO_LEVEL, first.env, own)
     const output = caught.returned ? {} : { output: { error } }

@@ -41,7 +41,24 @@ function useItems<T>(name: string, everyMs: number | false) {
 export const useStats = () => useItems<RunCount>('stats', useRefresh(5_000))
 export const useWorkers = () => useItems<WorkerInfo>('workers', 5_000)
 export const useLimits = () => useItems<LimitInfo>('limits', 5_000)
-export const useDefinitions = () => useItems<Description>('workflows', 30_000)
+
+interface Workflows extends Listed<Description> {
+  /** Those that only other processes have. */
+  readonly elsewhere: readonly { readonly name: string; readonly version: string }[]
+}
+
+function useWorkflows<T>(select: (all: Workflows) => T) {
+  return useQuery({
+    queryKey: ['workflows'],
+    queryFn: () => api().ask<Workflows>({ path: '/workflows' }),
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+    select,
+  })
+}
+
+export const useDefinitions = () => useWorkflows(({ items }) => items)
+export const useElsewhere = () => useWorkflows(({ elsewhere }) => elsewhere)
 
 export function useDefinition(name: string | undefined) {
   return useQuery({

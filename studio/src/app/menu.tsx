@@ -1,3 +1,4 @@
+import { useHealth } from '../api/health.js'
 import { useInbox } from '../api/insight.js'
 import { useLiveness } from '../api/live.js'
 import { useStats } from '../api/queries.js'
@@ -39,19 +40,20 @@ export function Menu() {
   )
 }
 
+const FEET = {
+  streaming: { word: 'live', title: 'The server tells by itself what happens' },
+  polling: { word: 'polling', title: 'The pages ask every few seconds what has happened' },
+  lost: { word: 'no connection', title: 'The server does not answer; it is asked again by itself' },
+}
+
 function Foot() {
-  const isStreaming = useLiveness() === 'streaming'
+  const liveness = useLiveness()
+  const { lostAt } = useHealth()
+  const now = lostAt === null ? liveness : 'lost'
   return (
-    <p
-      className="menu-foot"
-      title={
-        isStreaming
-          ? 'The server tells by itself what happens'
-          : 'The pages ask every few seconds what has happened'
-      }
-    >
-      <span className={isStreaming ? 'dot is-live' : 'dot'} aria-hidden="true" />
-      {isStreaming ? 'live' : 'polling'}
+    <p className="menu-foot" title={FEET[now].title}>
+      <span className={now === 'streaming' ? 'dot is-live' : 'dot'} aria-hidden="true" />
+      {FEET[now].word}
     </p>
   )
 }

@@ -16,7 +16,7 @@ export function TopBar({
 }) {
   const theme = useTheme()
   const workspace = workspaceOf()
-  const workspaces = useMe().data?.workspaces ?? []
+  const { workspaces = [], role } = useMe().data ?? {}
   return (
     <header className="top-bar">
       <Link to="/" className="brand">
@@ -37,6 +37,14 @@ export function TopBar({
       {workspaces === '*' && workspace !== undefined && (
         <span className="workspace" title="The workspace whose runs you see">
           {workspace}
+        </span>
+      )}
+      {role === 'viewer' && (
+        <span
+          className="workspace"
+          title="Your token lets you look at everything and change nothing"
+        >
+          viewer
         </span>
       )}
       <span className="grow" />

@@ -9,16 +9,19 @@ import {
   type NodeChange,
   ReactFlow,
   type ReactFlowInstance,
+  type ReactFlowProps,
   ReactFlowProvider,
   useReactFlow,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { plural } from '../lib/format.js'
+import { Empty } from '../ui/empty.js'
 import { BackEdge } from './back-edge.js'
 import './diagram.css'
 import { RoutedEdge } from './edge.js'
 import { flowEdges, flowNodes } from './flow.js'
-import { type Direction, layoutOf } from './layout.js'
+import { type Direction, layoutOf, shapeOf } from './layout.js'
 import { BoxView, NodeView } from './node.js'
 import { light, type Target, targetAt } from './target.js'
 import type { DiagramModel } from './types.js'
@@ -60,7 +63,14 @@ const FIT = { maxZoom: 1, padding: 0.08 }
 const LEGIBLE = 0.75
 const MARGIN = 24
 
+/** To arrange more would freeze the page, and nobody could read it. */
+const DRAWN_MAX = 600
+
 export function Diagram(props: DiagramProps) {
+  const { length } = props.model.nodes
+  if (length > DRAWN_MAX) {
+    return <Empty title={`${plural(length, 'node')} are too many to be drawn`} />
+  }
   return (
     <section className="diagram" aria-label={props.label}>
       <ReactFlowProvider>
@@ -73,18 +83,21 @@ export function Diagram(props: DiagramProps) {
 function Canvas(props: DiagramProps) {
   const { model, direction = 'LR', selected = NOTHING, onSelect, editing } = props
   const isEditable = editing !== undefined
-  const shown = useMemo(() => {
-    const layout = layoutOf(model, direction)
-    return { layout, direction, isEditable, selected: new Set(selected) }
-  }, [model, direction, isEditable, selected])
+  // To arrange a hundred nodes takes longer than a key is pressed: only what changes their places does it.
+  const shape = useMemo(() => shapeOf(model), [model])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape says all that counts of the model
+  const layout = useMemo(() => layoutOf(model, direction), [shape, direction])
+  const shown = useMemo(
+    () => ({ layout, direction, isEditable, selected: new Set(selected) }),
+    [layout, direction, isEditable, selected],
+  )
   const made = useMemo(() => flowNodes(model, shown), [model, shown])
   const edges = useMemo(() => flowEdges(model, shown), [model, shown])
   const [nodes, setNodes] = useState(made)
   useEffect(() => setNodes(made), [made])
   const flow = useReactFlow()
   useInView(made, props, flow)
-  const isDragging = useRef(false)
-  const moved = useMoved(model, editing, flow)
+  const { isDragging, moved, dragHandlers } = useDragging(model, editing, flow)
   const change = useCallback(
     (changes: NodeChange[]) => {
       setNodes((now) => applyNodeChanges(changes, now))
@@ -97,7 +110,7 @@ function Canvas(props: DiagramProps) {
         )
       }
     },
-    [moved],
+    [moved, isDragging],
   )
   const kept = useRef(selected)
   kept.current = selected
@@ -131,21 +144,7 @@ function Canvas(props: DiagramProps) {
       onConnect={({ source, sourceHandle, target }) =>
         editing?.onConnect(source, sourceHandle ?? '', target)
       }
-      onNodeDragStart={() => {
-        isDragging.current = true
-      }}
-      onNodeDrag={(event, _, dragged) => light(below(event, insideOf(model, dragged)).element)}
-      onNodeDragStop={(event, _, dragged) => {
-        const { target } = below(event, insideOf(model, dragged))
-        light(null)
-        moved(
-          dragged.map(({ id }) => id),
-          target,
-        )
-        setTimeout(() => {
-          isDragging.current = false
-        })
-      }}
+      {...dragHandlers}
       {...(editing && dropHandlers(editing, flow))}
     >
       <Background gap={16} size={1} />
@@ -166,6 +165,30 @@ function insideOf({ nodes }: DiagramModel, dragged: readonly Node[]): ReadonlySe
   const ids = new Set(dragged.map(({ id }) => id))
   for (const id of ids) for (const node of nodes) if (node.parent === id) ids.add(node.id)
   return ids
+}
+
+/** Nodes that a pointer drags: what is below them lights up, and where they are dropped is told. */
+function useDragging(model: DiagramModel, editing: Editing | undefined, flow: Flow) {
+  const isDragging = useRef(false)
+  const moved = useMoved(model, editing, flow)
+  const dragHandlers: Pick<ReactFlowProps, 'onNodeDragStart' | 'onNodeDrag' | 'onNodeDragStop'> = {
+    onNodeDragStart: () => {
+      isDragging.current = true
+    },
+    onNodeDrag: (event, _, dragged) => light(below(event, insideOf(model, dragged)).element),
+    onNodeDragStop: (event, _, dragged) => {
+      const { target } = below(event, insideOf(model, dragged))
+      light(null)
+      moved(
+        dragged.map(({ id }) => id),
+        target,
+      )
+      setTimeout(() => {
+        isDragging.current = false
+      })
+    },
+  }
+  return { isDragging, moved, dragHandlers }
 }
 
 function useMoved(model: DiagramModel, editing: Editing | undefined, flow: Flow) {

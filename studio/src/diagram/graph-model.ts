@@ -157,9 +157,8 @@ function isWay(
   const way = wayOf(edge)
   const state = states.get(edge.from) ?? 'unseen'
   const source = graph.nodes.find(({ id }) => id === edge.from)
-  const isCaught = source?.type === 'try-catch' && state === 'failed'
-  if (state !== 'done' && !isCaught) return false
-  const taken = source && branchOf(source, log, isCaught)
+  if (state !== 'done') return false
+  const taken = source && branchOf(source, log)
   if (taken === undefined) return way === '' || states.get(edge.to) !== 'skipped'
   const isNamed = graph.edges.some((one) => one.from === edge.from && wayOf(one) === taken)
   return way === taken || (way === '' && (!isNamed || source?.type === 'try-catch'))
@@ -169,11 +168,10 @@ function isWay(
 function branchOf(
   { id, type, config = {} }: GraphNode,
   log: readonly LoggedNode[],
-  isCaught: boolean,
 ): string | undefined {
-  const output = log.findLast(({ node }) => node === id)?.output
+  const { output, error = null } = log.findLast(({ node }) => node === id) ?? {}
   if (type === 'condition' && typeof output === 'boolean') return String(output)
-  if (type === 'try-catch') return isCaught ? 'catch' : 'try'
+  if (type === 'try-catch') return error === null ? 'try' : 'catch'
   if (type === 'wait-for-event') return output === undefined ? undefined : ''
   if (type !== 'switch' || !Array.isArray(config.cases)) return undefined
   const cases = (config.cases as readonly unknown[]).filter(isDict)

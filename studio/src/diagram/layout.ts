@@ -40,6 +40,15 @@ export interface Layout {
   readonly routes: ReadonlyMap<string, readonly Point[]>
 }
 
+/** Two models with the same shape have the same layout. */
+export const shapeOf = ({ nodes, edges }: DiagramModel): string =>
+  JSON.stringify([
+    nodes.map(({ id, parent, isHandler, box, outs, position }) => [
+      ...[id, parent, isHandler, box, outs, position],
+    ]),
+    edges.map(edgeId),
+  ])
+
 /** Nodes outside of boxes stand where a person has put them; else, and inside of boxes, they are arranged. */
 export function layoutOf(model: DiagramModel, direction: Direction): Layout {
   const places = new Map<string, Place>()

@@ -53,8 +53,27 @@ export function NodeView({ data }: NodeProps) {
         </span>
       </div>
       <Outs outs={outs} isAcross={isAcross} isEditable={isEditable} />
+      <BackHandles isAcross={isAcross} />
+      <Numbers node={node} />
     </div>
   )
+}
+
+/** Where edges that lead back leave and arrive. Nobody draws one from there. */
+function BackHandles({ isAcross }: Pick<NodeData, 'isAcross'>) {
+  const position = isAcross ? Position.Bottom : Position.Right
+  const props = { position, isConnectable: false, className: 'is-back' }
+  return (
+    <>
+      <Handle type="source" id="back-out" {...props} />
+      <Handle type="target" id="back-in" {...props} />
+    </>
+  )
+}
+
+/** Below it, so that it can be longer than the node is wide. */
+function Numbers({ node: { numbers } }: { readonly node: DiagramNode }) {
+  return numbers === undefined ? null : <span className="diagram-numbers">{numbers}</span>
 }
 
 function Marks({ node: { state, mark, problems = 0 } }: { readonly node: DiagramNode }) {
@@ -176,6 +195,8 @@ export function BoxView({ data }: NodeProps) {
         position={isAcross ? Position.Right : Position.Bottom}
         isConnectable={isEditable}
       />
+      <BackHandles isAcross={isAcross} />
+      <Numbers node={node} />
     </div>
   )
 }

@@ -68,7 +68,8 @@ function wordsOf(node: DiagramNode, { edges }: DiagramModel): string {
   const next = edges
     .filter(({ from }) => from === node.id)
     .map(({ to, label }) => (label === '' ? to : `${label}: ${to}`))
-  const type = node.id === TRIGGER ? 'trigger' : node.sub
+  const what = node.id === TRIGGER ? 'trigger' : node.sub
+  const type = [what, node.numbers].filter(Boolean).join(' · ')
   const place = node.isHandler ? `${type}, when it fails` : type
   return next.length === 0 ? place : `${place} → ${next.join(', ')}`
 }

@@ -15,6 +15,8 @@ export interface DiagramNode {
   readonly type?: string | undefined
   /** One line of what it does. */
   readonly detail?: string | undefined
+  /** What its executions in all runs were like. */
+  readonly numbers?: string | undefined
   /** The ways out of it that edges can name; none: it has one. */
   readonly outs?: readonly string[] | undefined
   /** The box that it stands in. */

@@ -1,3 +1,4 @@
+import { count as grouped } from '../lib/format.js'
 import './tabs.css'
 
 export interface Tab<N extends string> {
@@ -29,7 +30,7 @@ export function Tabs<N extends string>({
   }
   return (
     <div className="tabs" role="tablist" onKeyDown={move}>
-      {tabs.map(({ name, label, count }) => (
+      {tabs.map(({ name, label, count = 0 }) => (
         <button
           type="button"
           key={name}
@@ -40,7 +41,7 @@ export function Tabs<N extends string>({
           tabIndex={name === at ? 0 : -1}
           onClick={() => onChange(name)}
         >
-          {label} {count !== undefined && count > 0 && <span className="tab-count">{count}</span>}
+          {label} {count > 0 && <span className="tab-count">{grouped(count)}</span>}
         </button>
       ))}
     </div>

@@ -13,7 +13,7 @@ import { Files } from './files.js'
 import { arranged } from './model/edit.js'
 import type { Types } from './model/types.js'
 import { NewDialog } from './new-dialog.js'
-import { type Stored, useNodeTypes, useRole, useStored } from './queries.js'
+import { mayEdit, type Stored, useNodeTypes, useRole, useStored } from './queries.js'
 import { RunDialog } from './run-dialog.js'
 import { SaveDialog } from './save-dialog.js'
 import { EditorProvider, useEditing, useEditor } from './use-editor.js'
@@ -146,10 +146,10 @@ function Actions({
 }) {
   const { isDirty, problems, isChecked, graph } = useEditing()
   const role = useRole()
-  const mayEdit = role === null || role === 'author' || role === 'admin'
+  const isAuthor = mayEdit(role)
   const isWrong = graph.nodes.length === 0 || problems.length > 0
-  const why = whyNot(role, mayEdit, isShared, graph.nodes.length === 0, isWrong)
-  const canSave = isDirty && mayEdit && !isShared && !isWrong && isChecked
+  const why = whyNot(role, isAuthor, isShared, graph.nodes.length === 0, isWrong)
+  const canSave = isDirty && isAuthor && !isShared && !isWrong && isChecked
   const canRun = role !== 'viewer' && !isWrong && (!isDirty || canSave)
   return (
     <span className="row">
@@ -175,12 +175,12 @@ function Actions({
 
 function whyNot(
   role: string | null,
-  mayEdit: boolean,
+  isAuthor: boolean,
   isShared: boolean,
   isEmpty: boolean,
   isWrong: boolean,
 ): string | undefined {
-  if (!mayEdit) return `Your token is that of a ${role}: it saves no graphs.`
+  if (!isAuthor) return `Your token is that of a ${role}: it saves no graphs.`
   if (isEmpty) return 'It has no nodes yet.'
   if (isWrong) return 'There is something to put right first.'
   if (isShared) return 'It is for all workspaces, and is saved in code. Copy it as another graph.'

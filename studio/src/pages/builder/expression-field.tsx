@@ -1,6 +1,6 @@
 // An expression: checked while it is typed, what is wrong underlined, and the names that are there at this node offered.
 
-import { type KeyboardEvent, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type RefObject, useId, useRef, useState } from 'react'
 import { type ExpressionCheck, useExpression } from './queries.js'
 import { useEditing } from './use-editor.js'
 
@@ -15,42 +15,11 @@ export interface ExpressionProps {
 
 const OFFERED = 8
 
-export function ExpressionField({ label, value, onChange, node }: ExpressionProps) {
-  const { graph } = useEditing()
+export function ExpressionField(props: ExpressionProps) {
+  const { label, value, onChange } = props
   const id = useId()
   const field = useRef<HTMLTextAreaElement>(null)
-  const [isFocused, setFocused] = useState(false)
-  const [caret, setCaret] = useState(value.length)
-  const [at, setAt] = useState(-1)
-  const [isClosed, setClosed] = useState(false)
-  const { check, isCurrent } = useExpression(value, graph, node, isFocused || value !== '')
-  const error = isCurrent && value !== '' ? (check?.error ?? null) : null
-  const word = /(?<![\w.])[A-Za-z_]\w*$/.exec(value.slice(0, caret))?.[0] ?? ''
-  const isOffering = isFocused && !isClosed && (word !== '' || value === '')
-  const offers = isOffering ? offersOf(check, word) : []
-  const take = (name: string): void => {
-    const before = value.slice(0, caret - word.length)
-    onChange(before + name + value.slice(caret))
-    const next = before.length + name.length
-    setCaret(next)
-    setAt(-1)
-    setClosed(true)
-    requestAnimationFrame(() => field.current?.setSelectionRange(next, next))
-  }
-  const pressed = (event: KeyboardEvent): void => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    const chosen = offers[at]
-    if (event.key === 'Escape' && offers.length > 0) {
-      event.preventDefault()
-      setClosed(true)
-    } else if (by !== undefined && offers.length > 0) {
-      event.preventDefault()
-      setAt((at + by + offers.length) % offers.length)
-    } else if (event.key === 'Enter' && !event.shiftKey) {
-      event.preventDefault()
-      if (chosen) take(chosen.name)
-    }
-  }
+  const { error, offers, at, take, pressed, typed, setCaret, setFocused } = useOffers(props, field)
   return (
     <div className={error ? 'expression is-wrong' : 'expression'}>
       <div className="expression-back" aria-hidden="true">
@@ -71,46 +40,106 @@ export function ExpressionField({ label, value, onChange, node }: ExpressionProp
         aria-describedby={error ? `${id}-error` : undefined}
         placeholder="input.amount > 100"
         value={value}
-        onChange={(event) => {
-          onChange(event.target.value.replaceAll('\n', ' '))
-          setCaret(event.target.selectionStart)
-          setClosed(false)
-          setAt(-1)
+        onChange={({ target }) => {
+          onChange(target.value.replaceAll('\n', ' '))
+          typed(target.selectionStart)
         }}
         onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
         onKeyDown={pressed}
         onFocus={() => setFocused(true)}
         onBlur={() => setFocused(false)}
       />
-      <div
-        id={`${id}-offers`}
-        role="listbox"
-        aria-label="Names"
-        className="expression-offers"
-        hidden={offers.length === 0}
-      >
-        {offers.map(({ name, from }, index) => (
-          <div
-            key={name}
-            id={`${id}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            onPointerDown={(event) => {
-              event.preventDefault()
-              take(name)
-            }}
-          >
-            <code>{name}</code>
-            <span className="faint">{FROM[from] ?? from}</span>
-          </div>
-        ))}
-      </div>
+      <Offers id={id} offers={offers} at={at} onTake={take} />
       {error && (
         <p id={`${id}-error`} className="expression-error">
           {error.message}
         </p>
       )}
+    </div>
+  )
+}
+
+/** The names that fit what is typed before the caret, and the keys that choose one of them. */
+function useOffers(
+  { value, onChange, node }: ExpressionProps,
+  field: RefObject<HTMLTextAreaElement | null>,
+) {
+  const { graph } = useEditing()
+  const [isFocused, setFocused] = useState(false)
+  const [caret, setCaret] = useState(value.length)
+  const [at, setAt] = useState(-1)
+  const [isClosed, setClosed] = useState(false)
+  const { check, isCurrent } = useExpression(value, graph, node, isFocused || value !== '')
+  const error = isCurrent && value !== '' ? (check?.error ?? null) : null
+  const word = /(?<![\w.])[A-Za-z_]\w*$/.exec(value.slice(0, caret))?.[0] ?? ''
+  const isOffering = isFocused && !isClosed && (word !== '' || value === '')
+  const offers = isOffering ? offersOf(check, word) : []
+  const take = (name: string): void => {
+    const before = value.slice(0, caret - word.length)
+    onChange(before + name + value.slice(caret))
+    const next = before.length + name.length
+    setCaret(next)
+    setAt(-1)
+    setClosed(true)
+    requestAnimationFrame(() => field.current?.setSelectionRange(next, next))
+  }
+  const typed = (caretNow: number): void => {
+    setCaret(caretNow)
+    setClosed(false)
+    setAt(-1)
+  }
+  const pressed = (event: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const chosen = offers[at]
+    if (event.key === 'Escape' && offers.length > 0) {
+      event.preventDefault()
+      setClosed(true)
+    } else if (by !== undefined && offers.length > 0) {
+      event.preventDefault()
+      setAt((at + by + offers.length) % offers.length)
+    } else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      if (chosen) take(chosen.name)
+    }
+  }
+  return { error, offers, at, take, typed, pressed, setCaret, setFocused }
+}
+
+function Offers({
+  id,
+  offers,
+  at,
+  onTake,
+}: {
+  readonly id: string
+  readonly offers: ExpressionCheck['known']
+  readonly at: number
+  readonly onTake: (name: string) => void
+}) {
+  return (
+    <div
+      id={`${id}-offers`}
+      role="listbox"
+      aria-label="Names"
+      className="expression-offers"
+      hidden={offers.length === 0}
+    >
+      {offers.map(({ name, from }, index) => (
+        <div
+          key={name}
+          id={`${id}-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === at}
+          onPointerDown={(event) => {
+            event.preventDefault()
+            onTake(name)
+          }}
+        >
+          <code>{name}</code>
+          <span className="faint">{FROM[from] ?? from}</span>
+        </div>
+      ))}
     </div>
   )
 }

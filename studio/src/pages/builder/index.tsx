@@ -8,20 +8,23 @@ import { Empty, Problem, Skeleton } from '../../ui/empty.js'
 import { Ago } from '../../ui/time.js'
 import './builder.css'
 import { NewDialog } from './new-dialog.js'
-import { useGraphs } from './queries.js'
+import { mayEdit, useGraphs, useRole } from './queries.js'
 
 export function Page() {
   useTitle('Builder')
   const graphs = useGraphs()
+  const role = useRole()
   const [isNew, setNew] = useState(false)
   return (
     <div className="page">
       <div className="page-head">
         <h1>Builder</h1>
         <span className="grow" />
-        <Button look="primary" icon="plus" onClick={() => setNew(true)}>
-          New graph
-        </Button>
+        {mayEdit(role) && (
+          <Button look="primary" icon="plus" onClick={() => setNew(true)}>
+            New graph
+          </Button>
+        )}
       </div>
       {graphs.isError && <Problem error={graphs.error} what="The graphs could not be read." />}
       {graphs.isPending && <Skeleton lines={6} />}

@@ -2,7 +2,11 @@
 
 import { useState } from 'react'
 import { type Graph, isDict } from '../../diagram/graph.js'
+import { plural } from '../../lib/format.js'
 import { useEditing } from './use-editor.js'
+
+/** A hundred can be saved. Some more may be there while somebody sorts them; what is far beyond that would only freeze the page. */
+const NODES_MAX = 500
 
 /** Throws what is wrong with it, in words. */
 export function readGraph(text: string): Graph {
@@ -14,6 +18,9 @@ export function readGraph(text: string): Graph {
     isDict(one) && typeof one.id === 'string' && typeof one.type === 'string'
   if (!Array.isArray(nodes) || !nodes.every(isNode)) {
     throw new Error('"nodes" must be a list of objects with "id" and "type".')
+  }
+  if (nodes.length > NODES_MAX) {
+    throw new Error(`It has ${plural(nodes.length, 'node')}; more than ${NODES_MAX} are not read.`)
   }
   const isEdge = (one: unknown): boolean =>
     isDict(one) && typeof one.from === 'string' && typeof one.to === 'string'

@@ -88,6 +88,10 @@ export function useRole(): Role | null {
   return data?.role ?? null
 }
 
+/** Until it is known who asks, the server decides. */
+export const mayEdit = (role: Role | null): boolean =>
+  role === null || role === 'author' || role === 'admin'
+
 /** The value as it was when it last stood still for so long. */
 export function useSettled<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)

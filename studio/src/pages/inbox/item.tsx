@@ -1,5 +1,6 @@
 import type { InboxItem } from 'perdure'
 import { lazy, Suspense, useState } from 'react'
+import { useMayOperate } from '../../api/insight.js'
 import { Link, runPath } from '../../app/router.js'
 import { Button } from '../../ui/button.js'
 import { Skeleton } from '../../ui/empty.js'
@@ -22,6 +23,7 @@ export function ItemView({
   readonly onAnswer: (item: InboxItem, answer: string) => void
 }) {
   const { documents, error, available } = item
+  const mayOperate = useMayOperate()
   const send = async (offer: Offer, payload: unknown): Promise<void> => {
     await sendOffer(item, offer, payload)
     onAnswer(item, offer.name)
@@ -41,7 +43,9 @@ export function ItemView({
             </ol>
           </section>
         )}
-        {available.length > 0 ? (
+        {!mayOperate ? (
+          <p className="inbox-answers muted">Your token is that of a viewer: it answers nothing.</p>
+        ) : available.length > 0 ? (
           <Answers offers={available} send={send} />
         ) : (
           <p className="inbox-answers muted">

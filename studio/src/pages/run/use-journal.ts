@@ -15,6 +15,10 @@ export interface Journal {
 }
 
 const TELL_MS = 120
+/** To tell of a long journal takes longer: it is told of more rarely, so that reading it stays as long as it is and not as long squared. */
+const TELL_MS_PER_ENTRY = 0.02
+/** An entry is made a little before it is stored, and clocks differ. */
+const SLACK_MS = 1_000
 /** So many entries keep their values; of longer journals the values are read when they are looked at. */
 const WITH_VALUES_MAX = 5_000
 const EMPTY: Journal = { entries: [], isRead: false, error: null }
@@ -24,9 +28,10 @@ export function useJournal(run: RunInfo): Journal {
   const [journal, setJournal] = useState<Journal>(EMPTY)
   const queries = useQueryClient()
   const kept = useRef<{ id: string; entries: JournalEntry[] }>({ id, entries: [] })
+  const knownAt = useRef(0)
+  knownAt.current = run.updatedAt.getTime()
   // A run that had ended and was re-opened is followed again from where it was.
   const isDone = isOver(run.status)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: isDone begins it anew
   useEffect(() => {
     if (kept.current.id !== id) kept.current = { id, entries: [] }
     const { entries } = kept.current
@@ -38,8 +43,9 @@ export function useJournal(run: RunInfo): Journal {
       timer = null
       if (stop.signal.aborted) return
       setJournal({ entries: entries.slice(), isRead: true, error })
-      // What the journal says has changed the run.
-      if (told > 0 && entries.length > told) {
+      // It knows more of the run than the page does; not while what is long past is read.
+      const toldAt = entries.at(-1)?.at.getTime() ?? 0
+      if (!isDone && told > 0 && entries.length > told && toldAt > knownAt.current - SLACK_MS) {
         void queries.invalidateQueries({ queryKey: ['run', id], exact: true })
         void queries.invalidateQueries({ queryKey: ['run', id, 'explain'] })
       }
@@ -51,7 +57,7 @@ export function useJournal(run: RunInfo): Journal {
       for await (const entry of api().client.handle(run.workflow, id).events(options)) {
         if (stop.signal.aborted) return
         entries.push(entries.length < WITH_VALUES_MAX ? entry : light(entry))
-        timer ??= setTimeout(tell, TELL_MS)
+        timer ??= setTimeout(tell, TELL_MS + entries.length * TELL_MS_PER_ENTRY)
       }
       tell()
     }

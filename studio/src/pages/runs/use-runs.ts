@@ -8,6 +8,8 @@ import { useRefresh } from '../../api/live.js'
 import { type Filters, queryOf } from './filters.js'
 
 const PAGE = 100
+/** Who scrolls on wants to get somewhere. */
+const NEXT_PAGE = 500
 
 export interface Row {
   readonly run: RunInfo
@@ -21,8 +23,7 @@ export function useRuns(filters: Filters) {
     queryFn: ({ pageParam }) =>
       api().client.list({
         ...queryOf(filters, Date.now()),
-        limit: PAGE,
-        ...(pageParam !== null && { after: pageParam }),
+        ...(pageParam === null ? { limit: PAGE } : { limit: NEXT_PAGE, after: pageParam }),
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,

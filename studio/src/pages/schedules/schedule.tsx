@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ScheduleInfo } from 'perdure'
 import { useState } from 'react'
 import { api } from '../../api/api.js'
+import { useMayOperate } from '../../api/insight.js'
 import { useRun } from '../../api/queries.js'
 import { Link, navigate, runPath } from '../../app/router.js'
 import { absolute, duration } from '../../lib/format.js'
@@ -104,6 +105,7 @@ function LastRun({ id }: { readonly id: string }) {
 
 function Actions({ schedule: { id, isPaused } }: { readonly schedule: ScheduleInfo }) {
   const queries = useQueryClient()
+  const mayOperate = useMayOperate()
   const [isBusy, setBusy] = useState(false)
   const act = async (work: () => Promise<void>): Promise<void> => {
     setBusy(true)
@@ -126,6 +128,7 @@ function Actions({ schedule: { id, isPaused } }: { readonly schedule: ScheduleIn
     said(`${run.id} is started`)
     navigate(runPath(run.id))
   }
+  if (!mayOperate) return null
   return (
     <div className="schedule-actions">
       <Button

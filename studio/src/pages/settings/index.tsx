@@ -1,6 +1,5 @@
 // Who asks, what answers, and how the pages look.
 
-import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Me, useMe } from '../../api/insight.js'
 import { keepToken, tokenOf } from '../../api/session.js'
@@ -12,7 +11,6 @@ import { count } from '../../lib/format.js'
 import { Button } from '../../ui/button.js'
 import { Problem, Skeleton } from '../../ui/empty.js'
 import '../../ui/table.css'
-import { said } from '../../ui/toast.js'
 import './settings.css'
 
 export function Page() {
@@ -124,14 +122,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 /** It is kept for this tab only. */
 function Token() {
   const [token, setToken] = useState('')
-  const [isSignedIn, setSignedIn] = useState(tokenOf() !== undefined)
-  const queries = useQueryClient()
+  const isSignedIn = tokenOf() !== undefined
   const become = (next: string): void => {
     keepToken(next)
-    setToken('')
-    setSignedIn(next !== '')
-    void queries.resetQueries()
-    said(next === '' ? 'The token is forgotten' : 'The token is kept until this tab is closed')
+    // Nothing of what was read as somebody else stays in the page, and no stream of theirs goes on.
+    location.reload()
   }
   if (isSignedIn) {
     return (

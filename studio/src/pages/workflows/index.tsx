@@ -2,7 +2,7 @@
 
 import type { Description, RunCount, StoredGraph } from 'perdure'
 import { useState } from 'react'
-import { useDefinitions, useStats } from '../../api/queries.js'
+import { useDefinitions, useElsewhere, useStats } from '../../api/queries.js'
 import { useKeys } from '../../app/keys.js'
 import { Link } from '../../app/router.js'
 import { useTitle } from '../../app/title.js'
@@ -21,9 +21,14 @@ export function Page() {
   const [text, setText] = useState('')
   useKeys({ '/': () => document.getElementById('workflows-text')?.focus() })
   const graphs = useGraphs()
+  const elsewhere = useElsewhere()
+  const known = definitions.data && [
+    ...definitions.data,
+    ...storedOnly(graphs.data ?? [], definitions.data),
+  ]
   const all =
-    definitions.data &&
-    [...definitions.data, ...storedOnly(graphs.data ?? [], definitions.data)].toSorted(
+    known &&
+    [...known, ...elsewhereOnly(elsewhere.data ?? [], known)].toSorted(
       (a, b) => rankOf(a) - rankOf(b) || order(a.name, b.name),
     )
   const shown = all?.filter(({ name, description }) =>
@@ -62,7 +67,28 @@ export function Page() {
   )
 }
 
-type Listed = Pick<Description, 'name' | 'description' | 'kind' | 'version'>
+type Listed = Pick<Description, 'name' | 'description' | 'version'> & {
+  /** null: only the process that has it knows. */
+  readonly kind: Description['kind'] | null
+}
+
+/** Those that only other processes have: once each, with all versions. */
+function elsewhereOnly(
+  others: readonly Pick<Description, 'name' | 'version'>[],
+  known: readonly Listed[],
+): readonly Listed[] {
+  const names = new Set(others.map(({ name }) => name))
+  for (const { name } of known) names.delete(name)
+  return [...names].map((name) => ({
+    name,
+    description: 'in another process',
+    kind: null,
+    version: others
+      .filter((one) => one.name === name)
+      .map(({ version }) => version)
+      .join(', '),
+  }))
+}
 
 /** Graphs that nobody has in code. */
 function storedOnly(graphs: readonly StoredGraph[], known: readonly Listed[]): readonly Listed[] {
@@ -134,7 +160,7 @@ function DefinitionRow({
         </span>
       </td>
       <td data-label="Style" className="tight muted">
-        {KIND_WORDS[kind]}
+        {kind === null ? '–' : KIND_WORDS[kind]}
       </td>
       <td data-label="Version" className="tight muted mono">
         {version}

@@ -29,6 +29,7 @@ export function rateOf({ failures, executions }: StepStat): string {
 const numbersOf = (stat: StepStat): string =>
   [
     `${stat.executions}×`,
+    stat.p50Ms !== null && `p50 ${duration(stat.p50Ms)}`,
     stat.p95Ms !== null && `p95 ${duration(stat.p95Ms)}`,
     stat.failures > 0 && `▲ ${rateOf(stat)}`,
   ]
@@ -50,7 +51,7 @@ export function modelOf(
       : graphModel(definition.graph as unknown as Graph)
   const nodes = model.nodes.map((node) => {
     const stat = byName.get(node.id)
-    return stat ? { ...node, detail: numbersOf(stat) } : node
+    return stat ? { ...node, numbers: numbersOf(stat) } : node
   })
   return { ...model, nodes }
 }

@@ -20,6 +20,7 @@ import { DefinitionDiagram } from './definition-diagram.js'
 import { KIND_WORDS } from './model.js'
 import { StartCode } from './start-code.js'
 import { Steps } from './steps.js'
+import { Versions } from './versions.js'
 import './workflows.css'
 
 export function Page({ params }: { readonly params: Readonly<Record<string, string>> }) {
@@ -29,10 +30,7 @@ export function Page({ params }: { readonly params: Readonly<Record<string, stri
   if (data) return <One definition={data} />
   if (isPending) return <Skeleton lines={12} />
   return PerdureError.is(error, 'DEFINITION_UNKNOWN') ? (
-    <Empty title="This server does not have it">
-      <code>{name}</code> is not among its <Link to="/workflows">workflows</Link>. It may be the
-      definition of another <Link to="/workers">worker</Link>.
-    </Empty>
+    <Elsewhere name={name} />
   ) : (
     <div className="page">
       <Problem error={error} what="The definition could not be read." />
@@ -58,6 +56,43 @@ function One({ definition }: { readonly definition: Description }) {
         <Steps stats={stats.data} error={stats.error} />
         <div className="panels">
           <StartCode name={name} schema={input} />
+          {isStored(definition) && <Versions name={name} current={definition.version} />}
+          <Newest name={name} runs={runs.data} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** What other processes have: how its runs do is known here, and how to start one; not what it is made of. */
+function Elsewhere({ name }: { readonly name: string }) {
+  const versions = useVersionsAlive(name)
+  const stats = useStepStats(name)
+  const runs = useNewest(name)
+  if (versions.length === 0) {
+    return (
+      <Empty title="No process has it">
+        <code>{name}</code> is not among the <Link to="/workflows">workflows</Link> of this server,
+        nor among those of its <Link to="/workers">workers</Link>.
+      </Empty>
+    )
+  }
+  return (
+    <div className="page panels">
+      <div className="page-head workflow-head">
+        <h1 className="truncate">{name}</h1>
+        <span className="muted">
+          in another <Link to="/workers">process</Link>, version <code>{versions.join(', ')}</code>
+        </span>
+      </div>
+      <p className="muted workflow-words">
+        Its diagram and its form are where its code is. Its runs and its steps are the same from
+        everywhere.
+      </p>
+      <div className="workflow-columns">
+        <Steps stats={stats.data} error={stats.error} />
+        <div className="panels">
+          <StartCode name={name} schema={null} />
           <Newest name={name} runs={runs.data} />
         </div>
       </div>
@@ -69,17 +104,14 @@ function One({ definition }: { readonly definition: Description }) {
 const exampleOf = (runs: readonly RunInfo[]): string | null =>
   (runs.find(({ status }) => status === 'completed') ?? runs[0])?.id ?? null
 
-function Head({ definition: { name, kind, version } }: { readonly definition: Description }) {
-  const stored = useQuery({
-    queryKey: ['graph', name, 'versions'],
-    queryFn: async () => (await api().client.graphs.versions(name, { limit: 100 })).items,
-    // '#3' is version 3 of what is stored.
-    enabled: kind === 'graph' && version.startsWith('#'),
-    retry: false,
-  })
+/** '#3' is version 3 of what is stored. */
+const isStored = ({ kind, version }: Description): boolean =>
+  kind === 'graph' && version.startsWith('#')
+
+function Head({ definition }: { readonly definition: Description }) {
+  const { name, kind, version } = definition
   const versions = useVersionsAlive(name)
   const others = versions.filter((one) => one !== version)
-  const newest = stored.data?.[0]
   return (
     <div className="page-head workflow-head">
       <h1 className="truncate" title={name}>
@@ -94,7 +126,7 @@ function Head({ definition: { name, kind, version } }: { readonly definition: De
         </span>
       )}
       <span className="grow" />
-      {newest && (
+      {isStored(definition) && (
         <Link to={`/builder/${encodeURIComponent(name)}`} className="button">
           <Icon name="builder" size={14} /> Open in the builder
         </Link>
@@ -138,7 +170,7 @@ function Newest({
       {runs?.length === 0 && <p className="workflow-none faint">It has not run yet.</p>}
       <ul>
         {runs?.map((run) => (
-          <li key={run.id} className="workflow-run">
+          <li key={run.id} className="workflow-line">
             <StatusMark status={run.status} />
             <Link to={runPath(run.id)} className="truncate mono" title={run.id}>
               {run.id}

@@ -4,6 +4,7 @@ import type { Description, GraphJson, JournalEntry, LoggedNode } from 'perdure'
 import type { Graph } from '../../../diagram/graph.js'
 import { graphModel as drawnGraph } from '../../../diagram/graph-model.js'
 import type { DiagramEdge, DiagramNode } from '../../../diagram/types.js'
+import { duration } from '../../../lib/format.js'
 import { boundsOf, type Lane, type Story, stateOf } from '../model/story.js'
 import type { Then } from '../model/then.js'
 
@@ -22,13 +23,7 @@ export function machineModel(
   entries: readonly JournalEntry[],
   then: Pick<Then, 'place' | 'status' | 'error'>,
 ): RunModel {
-  const taken = new Set<string>()
-  const visits = new Map<string, number>()
-  for (const { from, to, event } of entries.flatMap(({ transitions }) => transitions ?? [])) {
-    taken.add(`${from} ${event} ${to}`)
-    if (visits.size === 0) visits.set(from, 1)
-    visits.set(to, (visits.get(to) ?? 0) + 1)
-  }
+  const { taken, visits, stays, fired } = wayOf(entries)
   const first = definition.places[0]?.name
   const here = then.place ?? first ?? null
   const nodes = definition.places.map(({ name, isFinal }): RunNode => {
@@ -41,7 +36,7 @@ export function machineModel(
       label: name,
       sub: isFinal ? 'end' : '',
       state: isBroken ? 'failed' : isHere ? 'here' : seen,
-      ms: null,
+      ms: stays.get(name) ?? null,
       times,
       select: 'place',
     }
@@ -50,13 +45,57 @@ export function machineModel(
     [...to, ...(errorPlace === null ? [] : [errorPlace])].map((target) => ({
       from,
       to: target,
-      label: target === errorPlace ? `${name} failed` : name,
+      label: target === errorPlace ? `${name} failed` : labelOf(name, fired.get(name)),
       isTaken: taken.has(`${from} ${name} ${target}`),
       isWaiting: runs !== 'at once',
     })),
   )
   return { nodes, edges }
 }
+
+interface Fired {
+  times: number
+  failures: number
+  ms: number
+}
+
+/** What the journal says of a machine: which ways it went, how long it stayed where, and how long its transitions took. */
+function wayOf(entries: readonly JournalEntry[]) {
+  const taken = new Set<string>()
+  const visits = new Map<string, number>()
+  const stays = new Map<string, number>()
+  const fired = new Map<string, Fired>()
+  let since = entries[0]?.at.getTime() ?? 0
+  for (const { kind, name, at, startedAt, transitions = [] } of entries) {
+    for (const { from, to, event } of transitions) {
+      taken.add(`${from} ${event} ${to}`)
+      if (visits.size === 0) visits.set(from, 1)
+      visits.set(to, (visits.get(to) ?? 0) + 1)
+      stays.set(from, (stays.get(from) ?? 0) + at.getTime() - since)
+      since = at.getTime()
+    }
+    const event = transitions[0]?.event ?? name.replace(/#\d+$/, '')
+    const isFailed = kind === 'step.failed'
+    if (!startedAt || (transitions.length === 0 && !isFailed)) continue
+    const now = fired.get(event) ?? { times: 0, failures: 0, ms: 0 }
+    if (isFailed) now.failures += 1
+    else now.times += 1
+    now.ms += at.getTime() - startedAt.getTime()
+    fired.set(event, now)
+  }
+  return { taken, visits, stays, fired }
+}
+
+/** 'write · ×2 · 1.4 s · ▲ 1': how often, how long together, how often it failed. */
+const labelOf = (name: string, fired: Fired | undefined): string =>
+  [
+    name,
+    fired && fired.times > 1 && `×${fired.times}`,
+    fired && duration(fired.ms),
+    fired && fired.failures > 0 && `▲ ${fired.failures}`,
+  ]
+    .filter(Boolean)
+    .join(' · ')
 
 // ── functions ───────────────────────────────────────────────────────────────────────────────────────────────
 
