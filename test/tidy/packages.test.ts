@@ -7,7 +7,8 @@ interface Locked {
   readonly engines?: { readonly node?: string }
 }
 const NODE_MIN = '20.19.0'
-const LOCKS = ['package-lock.json', 'bench/package-lock.json', 'studio/package-lock.json']
+const FOLDERS = ['bench', 'studio', 'test/nestjs/majors/10', 'test/nestjs/majors/12']
+const LOCKS = ['package-lock.json', ...FOLDERS.map((folder) => `${folder}/package-lock.json`)]
 
 test.each(LOCKS)('%s names no registry', (lock) => {
   const found = packagesOf(lock)
@@ -29,7 +30,7 @@ test.each(LOCKS)(`every dependency in %s accepts Node ${NODE_MIN}`, (lock) => {
   expect(found).toEqual([])
 })
 
-test.each(['bench', 'studio'])('the .npmrc of %s says the same', (folder) => {
+test.each(FOLDERS)('the .npmrc of %s says the same', (folder) => {
   expect(read(`${folder}/.npmrc`)).toBe(read('.npmrc'))
 })
 
