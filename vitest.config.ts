@@ -119,7 +119,12 @@ export default defineConfig({
         name,
         ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
         include: [`test/${folder}/**/*.test.ts`],
-        exclude: ['**/node_modules/**', ...(isFast ? SLOW_FILES : [])],
+        exclude: [
+          '**/node_modules/**',
+          ...(isFast ? SLOW_FILES : []),
+          // As it is published, which is with our own packages.
+          ...(major === null ? [] : ['**/example.test.ts']),
+        ],
         environment: 'node',
         ...(major !== null && { env: { NESTJS_MAJOR: major } }),
         testTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,

@@ -8,16 +8,16 @@ import { fileURLToPath } from 'node:url'
 import type { INestApplicationContext } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import type { Engine } from 'perdure'
-import { PERDURE_ENGINE, PerdureHealth, PerdureModule } from 'perdure/nestjs'
+import { PERDURE_ENGINE, PerdureHealth, PerdureModule, type PerdureOptions } from 'perdure/nestjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { describeOn, freshSchema, urlOf } from '../support/databases.js'
-import { Bell, fails, Order, type Outbox, Payments, QUIET, ship, shopWith } from './shop.js'
+import { describeOn } from '../support/databases.js'
+import { Bell, fails, Order, type Outbox, Payments, quietOptions, ship, shopWith } from './shop.js'
 
 const SILENT = { logger: false, abortOnError: false } as const
 const outbox: Outbox = { mails: [] }
 
-async function open(options: object, to: Outbox): Promise<INestApplicationContext> {
-  const module = shopWith(PerdureModule.forRoot({ ...QUIET, ...options }), to)
+async function open(options: PerdureOptions, to: Outbox): Promise<INestApplicationContext> {
+  const module = shopWith(PerdureModule.forRoot(options), to)
   return await NestFactory.createApplicationContext(module, SILENT)
 }
 
@@ -25,7 +25,7 @@ describe('an application', () => {
   let app: INestApplicationContext
   let engine: Engine
   beforeAll(async () => {
-    app = await open({ database: 'memory:' }, outbox)
+    app = await open(quietOptions(), outbox)
     engine = app.get(PERDURE_ENGINE)
   })
   afterAll(() => app.close())
@@ -81,7 +81,7 @@ describe('an application', () => {
   })
 
   test('a closed application is down, and its engine is closed', async () => {
-    const own = await open({ database: 'memory:' }, { mails: [] })
+    const own = await open(quietOptions(), { mails: [] })
     const health = own.get(PerdureHealth)
     expect(await health.isHealthy()).toEqual({ perdure: { status: 'up' } })
     const its: Engine = own.get(PERDURE_ENGINE)
@@ -102,7 +102,7 @@ describe('what is wrong with an application is said at its start', () => {
   })
 
   test('a class that cannot be made', async () => {
-    const module = PerdureModule.forRoot({ ...QUIET, database: 'memory:' })
+    const module = PerdureModule.forRoot(quietOptions())
     const broken = NestFactory.createApplicationContext(
       { module: class {}, imports: [module], providers: [Order] } as never,
       SILENT,
@@ -111,9 +111,9 @@ describe('what is wrong with an application is said at its start', () => {
   })
 })
 
-describeOn(['postgres18'], 'a run', (database) => {
+describeOn(['postgres18'], 'a run', () => {
   test('goes on in the next application on the same database', async () => {
-    const options = { database: urlOf(database), schema: freshSchema() }
+    const options = quietOptions()
     const first = await open(options, { mails: [] })
     const engine: Engine = first.get(PERDURE_ENGINE)
     const { id } = await engine.start(Order, { id: 'r' }, { id: 'order-r' })

@@ -20,6 +20,7 @@ import {
   workflow,
 } from 'perdure'
 import { InjectEngine, OnRun, PerdureModule, type PerdureOptions, Task } from 'perdure/nestjs'
+import { databases, freshSchema } from '../support/databases.js'
 
 @Injectable()
 export class Payments {
@@ -160,6 +161,12 @@ export function shopWith(engine: ReturnType<typeof PerdureModule.forRoot>, outbo
   return Shop
 }
 
-export const QUIET: Pick<PerdureOptions, 'log'> = {
-  log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+/** A database of its own on the server that is there; with --fast there is none, and it is in memory. */
+export function quietOptions(): Pick<PerdureOptions, 'log' | 'database' | 'schema'> {
+  const silence = () => {}
+  const log = { debug: silence, info: silence, warn: silence, error: silence }
+  const [server] = databases('postgres18')
+  return server?.url
+    ? { log, database: server.url, schema: freshSchema() }
+    : { log, database: 'memory:' }
 }
