@@ -1,39 +1,15 @@
 // PerdureModule: an engine among the providers of an application.
 
-import type { DynamicModule, FactoryProvider, ModuleMetadata, Provider, Type } from '@nestjs/common'
+import type { DynamicModule, Provider, Type } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService, HttpAdapterHost, ModuleRef } from '@nestjs/core'
 import { isClass, madeOf } from '../authoring/definition.js'
-import type { AnyClass } from '../authoring/types.js'
-import type { Definition, EngineOptions } from '../index.js'
 import { PerdureError, shown } from '../model/errors.js'
-import { controllerOf, type PerdureMount, route } from './controller.js'
+import { controllerOf, route } from './controller.js'
 import { PERDURE_ENGINE } from './decorators.js'
 import { type Defined, Feature } from './discover.js'
 import { PerdureHealth } from './health.js'
 import { Opening } from './opening.js'
-
-export type { PerdureMount } from './controller.js'
-
-/** Those of createEngine; `workflows` only for what is no provider and in no forFeature. */
-export type PerdureOptions = Omit<
-  EngineOptions<readonly (Definition | AnyClass)[]>,
-  'construct'
-> & {
-  /** Serves the HTTP API, and with `studio: true` the Studio. */
-  readonly mount?: PerdureMount | undefined
-  /** Modules that export what the guards of `mount` need. */
-  readonly imports?: ModuleMetadata['imports'] | undefined
-}
-
-export interface PerdureAsyncOptions extends Pick<PerdureOptions, 'mount' | 'imports'> {
-  /** Of what `useFactory` is given. */
-  readonly inject?: FactoryProvider['inject'] | undefined
-  readonly useFactory: (
-    ...injected: never[]
-  ) =>
-    | Omit<PerdureOptions, 'mount' | 'imports'>
-    | Promise<Omit<PerdureOptions, 'mount' | 'imports'>>
-}
+import type { PerdureAsyncOptions, PerdureOptions } from './options.js'
 
 const OPTIONS = Symbol('the options of the engine')
 const ROUTED = Symbol('the controller has its paths')

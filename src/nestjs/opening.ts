@@ -4,19 +4,17 @@ import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common'
 import type { DiscoveryService, ModuleRef } from '@nestjs/core'
 import { createEngine, type Engine, PerdureError } from '../index.js'
 import { type Constructor, discover, type Found } from './discover.js'
-import type { PerdureOptions } from './module.js'
-
-type Given = Omit<PerdureOptions, 'mount' | 'imports'>
+import type { OwnOptions } from './options.js'
 
 export class Opening implements OnApplicationBootstrap, OnModuleDestroy {
   /** What is injected. It is there before the engine is: constructors get it, and may keep it. */
   readonly engine: Engine
   private opened: Engine | null = null
-  private readonly options: Given
+  private readonly options: OwnOptions
   private readonly discovery: DiscoveryService
   private readonly moduleRef: ModuleRef
 
-  constructor(options: Given, discovery: DiscoveryService, moduleRef: ModuleRef) {
+  constructor(options: OwnOptions, discovery: DiscoveryService, moduleRef: ModuleRef) {
     this.options = options
     this.discovery = discovery
     this.moduleRef = moduleRef
