@@ -49,49 +49,87 @@ const isFast = process.env.PERDURE_TEST_FAST === '1'
 
 /**
  * Vite leaves standard decorators as they are, and Node does not know them: such files go through tsc, as those of users do.
- * Files in a folder `legacy` are left to Vite, which lowers legacy ones if their tsconfig says so.
+ * What imports NestJS gets the legacy ones, with metadata.
  */
 const decorators = {
   name: 'decorators',
   enforce: 'pre' as const,
   transform(code: string, id: string) {
-    if (!/\.ts$/.test(id) || id.includes('/legacy/') || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
-    const { ES2022: target } = ts.ScriptTarget
-    const { ESNext: module } = ts.ModuleKind
-    const compilerOptions = { target, module, sourceMap: true, verbatimModuleSyntax: true }
+    if (!/\.ts$/.test(id) || !/^\s*@[A-Z]\w*\(/m.test(code)) return null
+    const isOfNest = /from '@nestjs\//.test(code)
+    const compilerOptions = {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ESNext,
+      sourceMap: true,
+      verbatimModuleSyntax: true,
+      experimentalDecorators: isOfNest,
+      emitDecoratorMetadata: isOfNest,
+    }
     const made = ts.transpileModule(code, { fileName: id, compilerOptions })
     return { code: made.outputText, map: made.sourceMapText ?? null }
   },
 }
+
+/** The tests of a folder run once more for each of these: with those versions of NestJS in the place of the usual one. */
+const MAJORS: Readonly<Record<string, readonly string[]>> = { nestjs: ['10', '12'] }
+
+interface Project {
+  readonly name: string
+  readonly folder: string
+  readonly major: string | null
+}
+
+const projects = readdirSync(path('test'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
+  .flatMap(({ name }): Project[] => [
+    { name, folder: name, major: null },
+    ...(isFast ? [] : (MAJORS[name] ?? [])).map((major) => ({
+      name: `${name}-${major}`,
+      folder: name,
+      major,
+    })),
+  ])
 
 export default defineConfig({
   test: {
     globalSetup: [path('test/support/global-setup.ts')],
     maxWorkers: 2,
     passWithNoTests: false,
-    projects: readdirSync(path('test'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !(isFast && SLOW.includes(entry.name)))
-      .map(({ name }) => ({
-        plugins: [decorators],
-        // Programs of the README and of the docs run as they are printed, on the sources.
-        resolve: {
-          alias: [
-            { find: /^perdure$/, replacement: path('src/index.ts') },
-            { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
-            ...(name === 'docs'
-              ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.mjs') }]
-              : []),
-          ],
-        },
-        test: {
-          name,
-          ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
-          include: [`test/${name}/**/*.test.ts`],
-          exclude: isFast ? SLOW_FILES : [],
-          environment: 'node',
-          testTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
-          hookTimeout: TIMEOUTS_MS[name] ?? TIMEOUT_MS,
-        },
-      })),
+    projects: projects.map(({ name, folder, major }) => ({
+      plugins: [decorators],
+      // Programs of the README and of the docs run as they are printed, on the sources.
+      resolve: {
+        alias: [
+          { find: /^perdure$/, replacement: path('src/index.ts') },
+          { find: /^perdure\/(\w+)$/, replacement: path('src/$1/index.ts') },
+          ...(major === null
+            ? []
+            : [
+                {
+                  find: /^(@nestjs\/[\w-]+|rxjs|reflect-metadata)$/,
+                  replacement: path(`test/${folder}/majors/${major}/node_modules/$1`),
+                },
+              ]),
+          ...(name === 'docs'
+            ? [{ find: /^@electric-sql\/pglite$/, replacement: path('test/support/pglite.mjs') }]
+            : []),
+        ],
+      },
+      test: {
+        name,
+        ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
+        include: [`test/${folder}/**/*.test.ts`],
+        exclude: [
+          '**/node_modules/**',
+          ...(isFast ? SLOW_FILES : []),
+          // As it is published, which is with our own packages.
+          ...(major === null ? [] : ['**/example.test.ts']),
+        ],
+        environment: 'node',
+        ...(major !== null && { env: { NESTJS_MAJOR: major } }),
+        testTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
+        hookTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
+      },
+    })),
   },
 })

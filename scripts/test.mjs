@@ -24,6 +24,9 @@ const checks = {
   'types of the Studio': await node(
     ...[bin('typescript-native/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
   ),
+  'types with NestJS': await node(
+    ...[bin('typescript/bin/tsc'), '-p', 'test/nestjs/tsconfig.json', '--noEmit'],
+  ),
 }
 const hash = testedHash()
 const { code, interrupted, report, parts } = await runVitest(args, { fast }).catch(failWith)

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { CACHE, ROOT, run, sourceHash } from './bootstrap.mjs'
+import { CACHE, install, ROOT, run, sourceHash } from './bootstrap.mjs'
 
 /** The report of the last complete run, and the hash of the sources it is true of. */
 export const LAST_REPORT = join(CACHE, 'last-run.json')
@@ -17,6 +17,9 @@ export function testedHash() {
 
 /** `report` is null when vitest did not get as far as writing one. */
 export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) {
+  // Beside the one that is among our own packages.
+  for (const major of fast ? [] : ['10', '12'])
+    await install(join(ROOT, 'test/nestjs/majors', major))
   const reportFile = join(CACHE, `vitest-${process.pid}.json`)
   const partsFile = join(CACHE, `parts-${process.pid}.jsonl`)
   // Ctrl-C reaches vitest too; it ends, and we still print what there is.

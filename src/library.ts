@@ -29,7 +29,8 @@ export function makeLibrary(settings: Settings, log: Log): Library {
   const find = (name: string) => definitions.get(name) ?? stored?.current(name)
   const throwRecorded = throwRecordedAs(settings.errors)
   const http = makeHttpCaller(settings.http)
-  const engine = { log, valueBytesMax, throwRecorded, tx, find, events, nodeTypes, http }
+  const { construct } = settings
+  const engine = { log, valueBytesMax, throwRecorded, tx, construct, find, events, nodeTypes, http }
   const around = (isStateless: boolean): Surroundings => {
     return { ...engine, transitionTimeoutMs, isStateless }
   }

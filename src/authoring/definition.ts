@@ -14,7 +14,7 @@ import type { Machine } from './machine/description.js'
 import type { ThrowRecorded } from './recorded.js'
 import { isSchema } from './schema.js'
 import { type MadeTrigger, readTriggers } from './triggers.js'
-import type { Definition, PgClient, Schema, Step, Wf, With } from './types.js'
+import type { Construct, Definition, PgClient, Schema, Step, Wf, With } from './types.js'
 
 /** Shared by all copies of the package. */
 const BRAND = Symbol.for('perdure.definition')
@@ -68,6 +68,8 @@ export interface Surroundings {
   readonly transitionTimeoutMs: number | null
   /** Schemas of events; null: none are declared, and every name is allowed. */
   readonly events: EventSchemasGiven
+  /** Makes an instance of a machine's class, for one attempt; left out: new cls(). */
+  readonly construct?: Construct | undefined
   /** Calls a service for a node. */
   readonly http: HttpCaller
   /** Types of nodes that users have registered. */

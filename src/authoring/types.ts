@@ -37,6 +37,8 @@ export type Nothing = Record<never, never>
 /** As what JSON.parse gives: nobody has declared it, and whoever reads it says what it is. */
 export type Loose = ReturnType<JSON['parse']>
 export type AnyClass<T = object> = abstract new (...args: never[]) => T
+/** Makes an instance of a class. */
+export type Construct = (cls: new () => object) => object | Promise<object>
 
 // ── definitions ─────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,7 +1,16 @@
 // The options of an engine.
 
 import type { CustomType } from '../authoring/graph/custom-type.js'
-import type { Dict, ErrorClass, Log, Opt, PgClient, Schema, Tx } from '../authoring/types.js'
+import type {
+  Construct,
+  Dict,
+  ErrorClass,
+  Log,
+  Opt,
+  PgClient,
+  Schema,
+  Tx,
+} from '../authoring/types.js'
 import type { Telemetry } from '../kernel/ports.js'
 import type { Duration } from '../model/time.js'
 import type { WebhookTargetOptions } from './webhook-types.js'
@@ -50,6 +59,11 @@ export type EngineOptions<W> = Opt<{
   errors: readonly ErrorClass[]
   /** Schemas of events, by name. Say so in Register: { events: typeof events }. */
   events: Dict<Schema>
+  /**
+   * Makes an instance of a machine's class for each attempt of a transition: a container that injects services, for one. Default:
+   * (cls) => new cls().
+   */
+  construct: Construct
   /** Makes the user's ORM of a client, for wf.transaction. Say what it is in Register: { tx: MyTx }. */
   tx: (client: PgClient) => Tx
   /** Names this deploy, for divergence and missing code. */

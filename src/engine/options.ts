@@ -10,7 +10,7 @@ import {
 } from '../authoring/definition.js'
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
-import type { Log, PgClient } from '../authoring/types.js'
+import type { Construct, Log, PgClient } from '../authoring/types.js'
 import type { Telemetry } from '../kernel/ports.js'
 import type { WebhookTarget } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
@@ -44,6 +44,7 @@ const OPTIONS = [
   'errors',
   'events',
   'tx',
+  'construct',
   'build',
   'retention',
   'maxValueBytes',
@@ -84,6 +85,7 @@ export interface Settings {
   readonly errors: ErrorClasses
   readonly events: EventSchemasGiven
   readonly tx: (client: PgClient) => unknown
+  readonly construct: Construct | undefined
   readonly worker: boolean
   readonly concurrency: number
   readonly leaseMs: number
@@ -119,6 +121,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
     errors: readErrors(given.errors),
     events: readEvents(given.events),
     tx: readTx(given.tx),
+    construct: readConstruct(given.construct),
     ...readWorker(given.worker),
     build: readBuild(given.build, definitions, env),
     valueBytesMax: readBytes(given.maxValueBytes),
@@ -186,6 +189,13 @@ function readTx(tx: unknown): (client: PgClient) => unknown {
   if (tx === undefined) return (client) => client
   if (typeof tx === 'function') return tx as (client: PgClient) => unknown
   throw optionInvalid('tx', WHERE, tx, 'a function: (client) => …')
+}
+
+function readConstruct(construct: unknown): Construct | undefined {
+  if (construct === undefined || typeof construct === 'function') {
+    return construct as Construct | undefined
+  }
+  throw optionInvalid('construct', WHERE, construct, 'a function: (cls) => new cls()')
 }
 
 function notADefinition(index: number, value: unknown) {

@@ -102,7 +102,7 @@ class Api {
       return await receive(this.engine, request, pathname.slice(HOOKS.length))
     }
     const { studio } = this.settings
-    if (studio?.has(method, pathname)) return await studio.answer(request)
+    if (studio?.has(method, pathname)) return await studio.answer(request, pathname)
     const isForAnyone = FOR_ANYONE.has(pathname)
     const caller = isForAnyone ? null : await this.callerOf(request, headers, node)
     if (caller) this.rate?.take(caller.name)
@@ -131,6 +131,7 @@ class Api {
   private unmounted(method: string, pathname: string): string {
     const { basePath } = this.settings
     if (basePath === '') return pathname
+    if (pathname === basePath) return '/'
     if (!pathname.startsWith(`${basePath}/`)) throw routeUnknown(method)
     return pathname.slice(basePath.length)
   }

@@ -86,7 +86,7 @@ export function readOptions(options: unknown, where: string, more: readonly stri
     origins: readTexts(given.origins, 'origins', where),
     basePath,
     rate: readRate(given.rateLimit, where),
-    studio: readStudio(given.studio, where),
+    studio: readStudio(given.studio, basePath, where),
     log: given.log ?? consoleLog,
   }
 }
@@ -146,10 +146,10 @@ function readRate(rate: unknown, where: string): Settings['rate'] {
   throw optionInvalid('rateLimit', where, rate, 'false, or { burst, perSecond }, both above 0')
 }
 
-function readStudio(studio: unknown, where: string): Studio | null {
+function readStudio(studio: unknown, basePath: string, where: string): Studio | null {
   if (studio === undefined || studio === false) return null
   const folder = studio === true ? STUDIO_FOLDER : studio
-  if (typeof folder === 'string' && isStudio(folder)) return new Studio(folder)
+  if (typeof folder === 'string' && isStudio(folder)) return new Studio(folder, basePath)
   throw optionInvalid(
     'studio',
     where,

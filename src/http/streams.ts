@@ -48,7 +48,11 @@ export class StreamPool {
       this.open.add(stream)
       request.signal?.addEventListener('abort', () => stream.end())
       return new Response(stream.body(events, isStillKnown), {
-        headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+        headers: {
+          'content-type': 'text/event-stream; charset=utf-8',
+          // A server that is closing would wait for the next request on it.
+          connection: 'close',
+        },
       })
     }
   }

@@ -19,9 +19,11 @@ export const isStudio = (folder: string): boolean => existsSync(join(folder, IND
 
 export class Studio {
   private readonly folder: string
+  private readonly basePath: string
 
-  constructor(folder: string) {
+  constructor(folder: string, basePath = '') {
     this.folder = resolve(folder)
+    this.basePath = basePath
   }
 
   has(method: string, pathname: string): boolean {
@@ -29,8 +31,7 @@ export class Studio {
   }
 
   /** A path that is no file is a page of the Studio, and the Studio knows which; only assets can be missing. */
-  async answer({ method, url, headers }: Request): Promise<Response> {
-    const { pathname } = new URL(url)
+  async answer({ method, headers }: Request, pathname: string): Promise<Response> {
     const isAsset = pathname.startsWith('/assets/')
     const file = await this.read(pathname)
     if (file === null && isAsset) return new Response(null, { status: 404, headers: HEADERS })
@@ -48,7 +49,9 @@ export class Studio {
   }
 
   private async index(): Promise<Read> {
-    return { bytes: await readFile(join(this.folder, INDEX)), name: INDEX }
+    const text = await readFile(join(this.folder, INDEX), 'utf8')
+    const mounted = text.replace('<base href="/" />', `<base href="${this.basePath}/" />`)
+    return { bytes: Buffer.from(mounted), name: INDEX }
   }
 
   private async read(pathname: string): Promise<Read | null> {

@@ -37,6 +37,10 @@ const PAGES = [
   'streams',
   'observability',
   'security',
+  'nestjs',
+  'migrating/from-loopstack',
+  'migrating/from-pikku',
+  'migrating/from-nestjs-durable-workflows',
 ]
 
 test.each(PAGES)('the programs of docs/%s.md print what they say', async (name) => {

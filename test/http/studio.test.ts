@@ -10,7 +10,8 @@ import { serverOf } from './server.js'
 const folder = mkdtempSync(join(tmpdir(), 'perdure-studio-'))
 const studio = join(folder, 'studio')
 mkdirSync(join(studio, 'assets'), { recursive: true })
-writeFileSync(join(studio, 'index.html'), '<!doctype html><title>Studio</title>')
+const PAGE = '<!doctype html><base href="/" /><title>Studio</title>'
+writeFileSync(join(studio, 'index.html'), PAGE)
 writeFileSync(join(studio, 'assets/index-B7x9Kq2_.js'), 'export {}')
 writeFileSync(join(studio, 'favicon.svg'), '<svg/>')
 writeFileSync(join(folder, 'secret.txt'), 'not of the Studio')
@@ -44,7 +45,7 @@ test.each(['/runs/ord-1.2', '/inbox', '/apiary', '/workflows/order'])(
   '%s is a page of the Studio',
   async (path) => {
     const { status, text } = await server.ask('GET', path)
-    expect([status, text]).toEqual([200, '<!doctype html><title>Studio</title>'])
+    expect([status, text]).toEqual([200, PAGE])
   },
 )
 
@@ -75,4 +76,14 @@ test('an asset that is not there is missing, and nothing outside of the folder i
 test('a folder without a page is refused', () => {
   const open = () => createHandler(server.engine, { open: true, studio: folder })
   expect(open).toThrow(/Option "studio" in createHandler cannot be/)
+})
+
+test('below a path of an application it has its files and its links there', async () => {
+  const handler = createHandler(server.engine, { studio, open: true, basePath: '/perdure' })
+  const ask = async (path: string) => await handler(new Request(`http://localhost${path}`))
+  for (const path of ['/perdure', '/perdure/', '/perdure/runs/x']) {
+    expect(await (await ask(path)).text()).toContain('<base href="/perdure/" />')
+  }
+  expect(await (await ask('/perdure/assets/index-B7x9Kq2_.js')).text()).toBe('export {}')
+  expect((await ask('/runs/x')).status).toBe(404)
 })

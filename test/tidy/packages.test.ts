@@ -7,7 +7,10 @@ interface Locked {
   readonly engines?: { readonly node?: string }
 }
 const NODE_MIN = '20.19.0'
-const FOLDERS = ['bench', 'studio', 'site', 'test/support']
+const FOLDERS = [
+  ...['bench', 'studio', 'site', 'test/support'],
+  ...['test/nestjs/majors/10', 'test/nestjs/majors/12'],
+]
 const LOCKS = ['package-lock.json', ...FOLDERS.map((folder) => `${folder}/package-lock.json`)]
 
 test.each(LOCKS)('%s names no registry', (lock) => {

@@ -55,7 +55,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['*', 'node:*'],
   ],
-  nestjs: [...SURFACE, 'http', '*', 'node:*'],
+  nestjs: [
+    ...SURFACE,
+    ...['http', 'authoring/definition.ts', 'authoring/task/task.ts', 'authoring/types.ts'],
+    ...['*', 'node:*'],
+  ],
   otel: [...SURFACE, '*', 'node:*'],
   // As the files directly in src: it composes an engine of its own.
   testing: ['.', 'model', 'kernel', 'authoring', 'engine', 'store', 'tools', '*', 'node:*'],

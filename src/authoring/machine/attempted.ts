@@ -8,9 +8,9 @@ import { Fields } from './fields.js'
 import type { At, Attempted, Scene } from './scene.js'
 
 /** Copies of everything: what an attempt does to them counts only if it succeeds. */
-export function attempted(scene: Scene, turn: Turn, attempt: Attempt, of: Attempted) {
+export async function attempted(scene: Scene, turn: Turn, attempt: Attempt, of: Attempted) {
   const { machine } = scene
-  const self = machine.self()
+  const self = await machine.self(scene.around.construct)
   const fields = new Fields(self)
   fields.assign(attempt.kept === null ? of.fields : (decode(attempt.kept) as At['fields']))
   const context = new ContextOf(scene, turn, attempt, of)

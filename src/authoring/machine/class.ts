@@ -119,7 +119,7 @@ function defineClass(cls: ClassValue, options: unknown, metadata: object | undef
   const machine = machineOf(declared, spelling, {
     state: facts.state,
     output: (output as Schema | undefined) ?? null,
-    self: () => new cls(),
+    self: (construct) => (construct ? construct(cls) : new cls()),
   })
   brandClass(cls, {
     ...facts,

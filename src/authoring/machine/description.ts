@@ -2,7 +2,7 @@
 // interpreter (program.ts) knows only this.
 
 import type { RetryPolicy } from '../../model/run.js'
-import type { Schema } from '../types.js'
+import type { Construct, Schema } from '../types.js'
 import type { TransitionContext } from './types.js'
 
 export interface Machine {
@@ -17,7 +17,7 @@ export interface Machine {
   /** The state that a run begins with, a new one for each. */
   begin(input: unknown): unknown
   /** Whose method a transition is, a new one for each attempt; null: nobody's. */
-  self(): object | null
+  self(construct?: Construct): object | null | Promise<object>
   /** What the run gives back if its last transition gave nothing. */
   end(place: string, state: unknown): unknown
   /** It takes events (send): one that fails leaves it where it was, and its sender is told. */

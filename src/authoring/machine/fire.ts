@@ -60,7 +60,7 @@ async function execute(
   try {
     const state = await stateBefore(scene, at)
     const of = { state, fields: firing.fields, place, name, payload }
-    const { call, fields, context } = attempted(scene, turn, attempt, of)
+    const { call, fields, context } = await attempted(scene, turn, attempt, of)
     latest.fields = fields
     if (firing.isGuarded && !(await isAllowed(transition, call))) return unmoved(firing)
     const moved = await transition.run(call)

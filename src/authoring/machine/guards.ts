@@ -28,7 +28,7 @@ export async function choose(
   const name = `guards of ${place.name}`
   const execute = async (attempt: Attempt) => {
     try {
-      const { call } = attempted(scene, turn, attempt, { ...with_, place: place.name, name })
+      const { call } = await attempted(scene, turn, attempt, { ...with_, place: place.name, name })
       const said = await first(place, call)
       if (said === null && isStuck(place)) throw stuck(scene, place)
       return { value: encode(said, name) }

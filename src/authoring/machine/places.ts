@@ -9,7 +9,7 @@ import type { Call, Machine, Moved, Place, Transition } from './description.js'
 export interface Parts {
   readonly state: Schema | null
   readonly output: Schema | null
-  self(): object | null
+  readonly self: Machine['self']
 }
 
 export function machineOf(
@@ -28,7 +28,7 @@ export function machineOf(
     state: parts.state,
     output: parts.output,
     begin: () => ({}),
-    self: () => parts.self(),
+    self: parts.self,
     end: () => undefined,
     takesEvents: false,
   }

@@ -3,14 +3,13 @@
 import { z } from '@hono/zod-openapi'
 import type { Engine, LimitInfo, RunCount } from '../../index.js'
 import { METRICS_TYPE, metricsText } from '../metrics.js'
+import { isReady } from '../ready.js'
 import { Answer, type Call, route } from '../route.js'
 import { moment, orNull } from '../schemas.js'
 import { limitQuery, limitRuns, me } from '../schemas-insight.js'
 import { checkWorkspace, given, isCode, isKnown, sameKey } from './shared.js'
 
 const tag = 'system'
-/** A database that does not answer within this is not there. */
-const READY_WITHIN_MS = 5_000
 
 const emit = route({
   method: 'POST',
@@ -189,21 +188,10 @@ const readyz = route({
   tag,
   summary: 'The database answers too; 503 if not.',
   answer: z.object({ status: z.enum(['ok', 'unavailable']) }),
-  handle: async ({ engine }) => {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), READY_WITHIN_MS)
-    })
-    const asked = Promise.resolve()
-      .then(() => engine.limits())
-      .then(
-        () => true,
-        () => false,
-      )
-    const isReady = await Promise.race([asked, late])
-    clearTimeout(timer)
-    return isReady ? { status: 'ok' } : new Answer({ status: 'unavailable' }, { status: 503 })
-  },
+  handle: async ({ engine }) =>
+    (await isReady(engine))
+      ? { status: 'ok' }
+      : new Answer({ status: 'unavailable' }, { status: 503 }),
 })
 
 const metrics = route({
