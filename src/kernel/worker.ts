@@ -194,9 +194,10 @@ export class WorkerHost {
     this.adoption.forget()
   }
 
-  private hinted(hint: Hint): void {
+  private hinted(hint: Hint): boolean {
     if (hint.kind === 'ended') this.results.hinted()
     else if (this.options.worker) this.claimer.poke()
+    return hint.kind !== 'due' || this.grants.areFor(hint)
   }
 
   private upkeep(): void {
