@@ -45,7 +45,7 @@ for (const { name, skip, enable } of parts) {
 }
 if (fast)
   console.log(
-    'skipped  test/browser, conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
+    'skipped  test/browser, bullmq, conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
   )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 
