@@ -15,6 +15,7 @@ test.each([
   ['src/testing/index.ts', 'surface-testing.txt'],
   ['src/http/index.ts', 'surface-http.txt'],
   ['src/client/index.ts', 'surface-client.txt'],
+  ['src/bullmq/index.ts', 'surface-bullmq.txt'],
 ])('the public surface of %s is the one in %s', async (entry, snapshot) => {
   const index = join(ROOT, entry)
   expect(existsSync(index), `${entry} is missing → it has to re-export the public names`).toBe(true)
