@@ -21,7 +21,7 @@ export const TITLE = missing === null ? 'BullMQ' : `BullMQ (${missing.split('\n'
 /** Nothing but hints: no poll, and a beat often enough to know the others. */
 export const HINTS_ALONE = {
   pollMs: 600_000,
-  leaseMs: 600,
+  leaseMs: 1_800,
   defects: new Set(['no-poll'] as const),
 } satisfies Instead['kernel']
 /** A poll that finds soon what no hint has told. */
