@@ -16,6 +16,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   testing: minutes(2),
   http: minutes(2),
   browser: minutes(2),
+  bullmq: minutes(2),
   demo: minutes(6),
   docs: minutes(4),
   cli: minutes(3),
@@ -25,6 +26,7 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
 const TIMEOUT_MS = minutes(1)
 const SLOW = [
   'browser',
+  'bullmq',
   'conformance',
   'crash',
   'demo',

@@ -1,5 +1,5 @@
 // What only Perdure is measured in: long runs hot and cold (W6), memory (W7), queue-based steps (W8), machines (W10), graphs (W11),
-// the service (W12).
+// the service (W12), transports of hints (W13).
 
 import { fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { graphs } from './graphs.mjs'
 import { machines } from './machines.mjs'
 import { definitions, openEngine } from './perdure.mjs'
 import { service, serviceServer } from './service.mjs'
+import { transport, transportWorker } from './transport.mjs'
 import { counts, marks, PAYLOAD } from './user-code.mjs'
 import { stepMs, until } from './workloads.mjs'
 
@@ -17,7 +18,10 @@ const MORE = 210
 /** Fewer than the smallest backlog: some runs must wait to be claimed. */
 const PLACES = 200
 
-export const only = { long, memory, queue, queueWorker, machines, graphs, service, serviceServer }
+export const only = {
+  ...{ long, memory, queue, queueWorker, machines, graphs, service, serviceServer },
+  ...{ transport, transportWorker },
+}
 
 /**
  * One run: what a step costs around step 10 and around the last, then what it costs another engine to go on with the

@@ -1,5 +1,6 @@
 // Perdure through its public API, as the peers are through theirs.
 
+import { bullmq } from '../dist/bullmq/index.js'
 import { createEngine, task, workflow } from '../dist/index.js'
 import { arrive, fallAsleep, NAP_MS, step, wakeUp } from './user-code.mjs'
 
@@ -33,9 +34,10 @@ const long = workflow('long', async (wf, { steps, more }) => {
 
 export const definitions = { chain, sleeper, waiter, queued, long }
 
-export function openEngine({ url, worker = { concurrency: width }, more = [] }) {
+export function openEngine({ url, worker = { concurrency: width }, more = [], redis = null }) {
   const workflows = [...Object.values(definitions), queuedStep, ...more]
-  return createEngine({ database: url, workflows, worker })
+  const transport = redis ? { transport: bullmq({ connection: redis }) } : {}
+  return createEngine({ database: url, workflows, worker, ...transport })
 }
 
 export async function open(options) {

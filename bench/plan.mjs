@@ -72,6 +72,21 @@ export function plan({ quick }) {
   return quick ? all.filter(({ of, options }) => of !== 'w7' && options.pending !== MANY) : all
 }
 
+/**
+ * W13, measured only when it is asked for: it compares what carries hints, for docs/bullmq.md, and belongs to no whole run.
+ * @param {{ quick: boolean }} options
+ */
+export function transports({ quick }) {
+  const size = quick ? { seconds: 3, runs: 150 } : { seconds: 5, runs: 500 }
+  return [1, 3].flatMap((workers) =>
+    [false, true].map((isBull) => ({
+      id: `${isBull ? 'bull' : 'notify'}${workers}`,
+      ...{ of: 'w13', workload: 'transport', systems: 'own' },
+      options: { ...size, workers, isBull },
+    })),
+  )
+}
+
 /** The first field is the one that is compared; a rate is better if higher, a time if lower. */
 export const WORKLOADS = {
   w1: {

@@ -163,7 +163,23 @@ const OWN = [
   ['W12', 'the history of one run, p99: ms', 'service', 'historyP99'],
   ['W12', '200 followers: from the commit to the event, p50: ms', 'service', 'eventP50'],
   ['W12', 'the same, p99: ms', 'service', 'eventP99'],
+  ...[1, 3].flatMap((workers) =>
+    ['notify', 'bull'].flatMap((transport) => hintRows(transport, workers)),
+  ),
 ]
+
+function hintRows(transport, workers) {
+  const by = `hints over ${transport === 'bull' ? 'BullMQ' : 'NOTIFY'}, workers: ${workers};`
+  return [
+    ['start to result, idle, p50: ms', 'startP50'],
+    ['the same, p99: ms', 'startP99'],
+    ['how late a timer wakes, p50: ms', 'timerP50'],
+    ['the same, p99: ms', 'timerP99'],
+    ['runs/s, 50 open at a time', 'perSecond'],
+    ['statements of each of those runs', 'perRun'],
+    ['statements/s of all processes while nothing happens', 'idlePerSecond'],
+  ].map(([text, field]) => ['W13', `${by} ${text}`, `${transport}${workers}`, field])
+}
 
 export function ownTable(figures) {
   const rows = OWN.flatMap(([id, text, measure, field, system = 'perdure']) => {

@@ -106,7 +106,8 @@ export class Runner {
   }
 
   async #once(name, workload, options) {
-    const place = await this.#place(name, workload === 'statements')
+    const isCounting = workload === 'statements' || workload === 'transport'
+    const place = await this.#place(name, isCounting)
     try {
       return await this.#child(name, workload, { ...options, ...place.options })
     } finally {

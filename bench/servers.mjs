@@ -2,19 +2,12 @@
 // process that started them, however it ends.
 
 import { createRequire } from 'node:module'
-import { findProgram } from '../test/support/debian.mjs'
 import { freePorts, guard } from '../test/support/guarded.mjs'
-
-const REDIS = {
-  names: ['redis-server', 'valkey-server'],
-  path: 'usr/bin/redis-server',
-  packages:
-    'redis-server redis-tools liblzf1 libjemalloc2 liblua5.1-0 lua-cjson lua-bitop libatomic1 libhiredis0.14',
-}
+import { startRedis } from '../test/support/redis.mjs'
 
 /** @returns {Promise<{ options: object, stop: () => Promise<void> }>} */
 export async function startServer(kind) {
-  return kind === 'restate' ? startRestate() : startRedis()
+  return kind === 'restate' ? startRestate() : redisOptions()
 }
 
 async function startRestate() {
@@ -44,18 +37,7 @@ async function startRestate() {
   return { options: { restate: { ingressUrl, adminUrl } }, stop: guarded.stop }
 }
 
-async function startRedis() {
-  const [port] = await freePorts(1)
-  const { binary, env } = await findProgram(REDIS)
-  const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-  const guarded = guard([binary, '--port', String(port), ...settings], { env })
-  const { Redis } = await import('ioredis')
-  await guarded.ready(async () => {
-    const client = new Redis({ port, lazyConnect: true, retryStrategy: null })
-    client.on('error', () => {})
-    await client.connect()
-    client.disconnect()
-    return true
-  })
-  return { options: { redis: { host: '127.0.0.1', port } }, stop: guarded.stop }
+async function redisOptions() {
+  const { port, stop } = await startRedis()
+  return { options: { redis: { host: '127.0.0.1', port } }, stop }
 }

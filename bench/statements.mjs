@@ -24,6 +24,15 @@ export async function statements(system, { url, width, seconds }) {
   return { perRun, nestedPerRun, walPerRun, perStep, nestedPerStep, walPerStep }
 }
 
+/** The statements that clients send while `work` is done. */
+export async function callsSince(client, work) {
+  await client.query('create extension if not exists pg_stat_statements')
+  await client.query('select pg_stat_statements_reset()')
+  await work()
+  const { rows } = await client.query(COUNT, ['0/0'])
+  return Number(rows[0].top)
+}
+
 const COUNT = `
   select coalesce(sum(calls) filter (where toplevel), 0) as top,
          coalesce(sum(calls) filter (where not toplevel), 0) as nested,

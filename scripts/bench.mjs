@@ -3,7 +3,7 @@
 //
 //   npm run bench                            everything, three rounds: about 25 minutes
 //   npm run bench -- --quick --peers dbos    one round, smaller: under 3 minutes
-//   npm run bench -- --only w2,w3            some of w1 … w8, w10 … w12, statements
+//   npm run bench -- --only w2,w3            some of w1 … w8, w10 … w13, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
 //   npm run bench -- --only w4 --add         puts what was measured apart into the page of the last whole run, and says so
@@ -40,13 +40,15 @@ else await bench().catch(failWith)
 
 async function bench() {
   const { PEERS } = await import('../bench/systems.mjs')
-  const { plan, ROUNDS } = await import('../bench/plan.mjs')
+  const { plan, ROUNDS, transports } = await import('../bench/plan.mjs')
   const { Runner } = await import('../bench/runner.mjs')
   const peers = chosen(values.peers, PEERS)
   const only = values.only?.split(',')
-  const measures = plan(values).filter(({ id, of = id }) => !only || only.includes(of))
+  const apart = only?.includes('w13') ? transports(values) : []
+  const all = [...plan(values), ...apart]
+  const measures = all.filter(({ id, of = id }) => !only || only.includes(of))
   if (measures.length === 0)
-    throw new Error(`--only ${values.only}: w1 … w8, w10 … w12 or statements`)
+    throw new Error(`--only ${values.only}: w1 … w8, w10 … w13 or statements`)
   if (peers.length > 0) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))

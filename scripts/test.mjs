@@ -25,7 +25,7 @@ const checks = {
     ...[bin('typescript-native/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
   ),
   'types with NestJS': await node(
-    ...[bin('typescript/bin/tsc'), '-p', 'test/nestjs/tsconfig.json', '--noEmit'],
+    ...[bin('typescript-native/bin/tsc'), '-p', 'test/nestjs/tsconfig.json', '--noEmit'],
   ),
 }
 const hash = testedHash()
@@ -48,7 +48,7 @@ for (const { name, skip, enable } of parts) {
 }
 if (fast)
   console.log(
-    'skipped  test/browser, conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
+    'skipped  test/browser, bullmq, conformance, crash, demo, docs, embedded, fleet, golden, support, testing, types: left out by --fast\n         enable: npm test',
   )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 

@@ -207,7 +207,10 @@ function startDefinitions(
   if (ports === null) return null
   const { clock } = ports
   const definitions = new Definitions({ clock, log, everyMs, refresh: () => stored.refresh() })
-  hints.subscribe(({ kind }) => kind === 'saved' && definitions.poke())
+  hints.subscribe(({ kind }) => {
+    if (kind === 'saved') definitions.poke()
+    return false
+  })
   return definitions
 }
 

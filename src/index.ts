@@ -115,7 +115,7 @@ export type {
   WebhookTargetOptions,
   WorkerInfo,
 } from './engine/types.js'
-export type { Telemetry } from './kernel/ports.js'
+export type { Telemetry, Transport } from './kernel/ports.js'
 // errors
 export { type ErrorCode, type Issue, PerdureError } from './model/errors.js'
 export { fatal, retryAfter } from './model/marks.js'

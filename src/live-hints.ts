@@ -19,7 +19,7 @@ export const NO_HINTS: Hints = {
 
 export async function openHints(driver: Driver, schema: string, log: Log): Promise<Hints> {
   const channel = `perdure_${schema}`
-  const listeners = new Set<(hint: Hint) => void>()
+  const listeners = new Set<(hint: Hint) => boolean>()
   const sender = makeSender((payload) => driver.notify(channel, payload))
   const unlisten = await driver
     .listen(channel, (payload) => {

@@ -20,7 +20,11 @@ export async function openStore(settings: Settings, log: Log): Promise<Opened> {
     const { openSqlStore } = await import('./store/sql-store.js')
     // The embedded database is locked for one process: after a crash nobody waits for the lease of the dead one.
     const store = await openSqlStore({ driver, schema, alone: driver.kind === 'embedded' })
-    return { store, hints: await openHints(driver, schema, log) }
+    const { transport, worker: executes } = settings
+    const hints = transport
+      ? await transport.open({ schema, executes, log })
+      : await openHints(driver, schema, log)
+    return { store, hints }
   } catch (error) {
     await driver.close()
     throw error

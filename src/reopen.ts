@@ -67,6 +67,7 @@ function lentHints(hints: Hints): Hints {
   const ends = new Set<() => void>()
   return {
     publish: (hint) => hints.publish(hint),
+    ...(hints.wake && { wake: (runs) => hints.wake?.(runs) }),
     subscribe: (listener) => {
       const end = hints.subscribe(listener)
       ends.add(end)

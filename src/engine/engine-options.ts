@@ -11,7 +11,7 @@ import type {
   Schema,
   Tx,
 } from '../authoring/types.js'
-import type { Telemetry } from '../kernel/ports.js'
+import type { Telemetry, Transport } from '../kernel/ports.js'
 import type { Duration } from '../model/time.js'
 import type { WebhookTargetOptions } from './webhook-types.js'
 
@@ -45,6 +45,8 @@ export type EngineOptions<W> = Opt<{
    * and what other processes store is found by polling. Default: PERDURE_LISTEN_URL, else as `database`.
    */
   listen: string | false
+  /** What carries hints between processes in the place of NOTIFY: bullmq() of perdure/bullmq. `listen` is then not used. */
+  transport: Transport
   /** Of the database. Default 'perdure'. */
   schema: string
   workflows: W

@@ -11,7 +11,7 @@ import {
 import type { CustomType } from '../authoring/graph/custom-type.js'
 import { isSchema } from '../authoring/schema.js'
 import type { Construct, Log, PgClient } from '../authoring/types.js'
-import type { Telemetry } from '../kernel/ports.js'
+import type { Telemetry, Transport } from '../kernel/ports.js'
 import type { WebhookTarget } from '../kernel/store.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import { checkOptions, optionInvalid, shown } from '../model/errors.js'
@@ -35,6 +35,7 @@ import { readTargets } from './webhook-delivery.js'
 const OPTIONS = [
   'database',
   'listen',
+  'transport',
   'schema',
   'workflows',
   'nodeTypes',
@@ -76,6 +77,8 @@ export interface Settings {
   readonly database: Database
   /** Of the server itself, for LISTEN; false: nothing is listened to; null: as `database`. */
   readonly listen: string | false | null
+  /** null: NOTIFY. */
+  readonly transport: Transport | null
   readonly schema: string
   readonly definitions: ReadonlyMap<string, Made>
   readonly nodeTypes: ReadonlyMap<string, CustomType>
@@ -113,6 +116,7 @@ export function readEngineOptions(options: unknown, env: Environment): Settings 
   return {
     database: readDatabase(given.database, env),
     listen: readListen(given.listen, env),
+    transport: readTransport(given.transport),
     schema: readSchema(given.schema),
     definitions,
     nodeTypes,
@@ -249,6 +253,13 @@ function readListen(given: unknown, env: Environment): string | false | null {
   if (typeof listen === 'string' && POSTGRES_URL.test(listen)) return listen
   // Not shown: it may hold a password.
   throw listenInvalid()
+}
+
+function readTransport(transport: unknown): Transport | null {
+  if (transport === undefined) return null
+  const fits = typeof transport === 'object' && transport !== null && 'open' in transport
+  if (fits) return transport as Transport
+  throw optionInvalid('transport', WHERE, transport, 'bullmq() of perdure/bullmq')
 }
 
 function readSchema(schema: unknown): string {

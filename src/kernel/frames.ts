@@ -8,7 +8,7 @@
 
 import type { RunId, Uid } from '../model/ids.js'
 import { CRASHES_SUSPECT, FRAME_BYTES_MAX, FRAME_SOON_MS, FRAMES_SOON } from '../model/limits.js'
-import type { Instant } from '../model/run.js'
+import type { Instant, RunFacts } from '../model/run.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
@@ -91,6 +91,11 @@ export class Frames {
 
   has(uid: Uid): boolean {
     return this.active.has(uid) || this.loading.has(uid)
+  }
+
+  /** The run of a kept frame. */
+  parked(uid: Uid): RunFacts | null {
+    return (this.soon.get(uid) ?? this.kept.get(uid))?.run ?? null
   }
 
   /** The frame has parked or is gone; what it leaves free is free. */

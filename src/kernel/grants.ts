@@ -2,6 +2,7 @@
 // An already-claimed start, an already-claimed child and deliver-and-claim are this one idea.
 
 import type { Frames } from './frames.js'
+import type { Hint } from './ports.js'
 import type { Delta, NewRun, TurnDelta } from './store.js'
 
 export class Grants {
@@ -35,6 +36,12 @@ export class Grants {
       case 'turn':
         return delta.starts.length + delta.messages.length === 0 ? delta : this.forTurn(delta)
     }
+  }
+
+  /** What is due may be taken: there is a place for it, and its code if it is known. */
+  areFor({ definition, version = null }: Extract<Hint, { kind: 'due' }>): boolean {
+    if (!this.mayTake() || this.frames.free === 0) return false
+    return definition === null || this.has(definition, version)
   }
 
   /** The places that were promised for it: the claimed runs have taken theirs, the rest are free again. */

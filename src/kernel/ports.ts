@@ -36,14 +36,36 @@ export interface Random {
 
 /** Shortens waiting between processes. Losing every hint costs latency, never a run. */
 export interface Hints {
-  /** Something became due, or something ended that somebody may wait for. */
+  /** Something became due, or something ended that somebody may wait for. All are told. */
   publish(hint: Hint): void
-  subscribe(listener: (hint: Hint) => void): () => void
+  /** Of each of these one process is told that can execute it, when it is due. Left out: all are told that something is due. */
+  wake?(runs: readonly DueRun[]): void
+  /** The listener says whether it can do something about it. */
+  subscribe(listener: (hint: Hint) => boolean): () => void
   close(): Promise<void>
 }
 
+/** What carries hints in the place of NOTIFY. */
+export interface Transport {
+  /** `executes`: this process takes runs. It must open, and hints be lost, while what carries them is away. */
+  open(of: {
+    readonly schema: string
+    readonly executes: boolean
+    readonly log: Log
+  }): Promise<Hints>
+}
+
+export interface DueRun {
+  readonly run: Pick<RunFacts, 'uid' | 'id' | 'workspace' | 'definition' | 'version'>
+  /** Where its journal ends: with the uid it names this wait. */
+  readonly seq: number
+  /** 0: it is due now. */
+  readonly inMs: number
+}
+
 export type Hint =
-  | { readonly kind: 'due'; readonly definition: string | null }
+  /** null: who says it does not know whose. */
+  | { readonly kind: 'due'; readonly definition: string | null; readonly version?: string | null }
   | { readonly kind: 'mail'; readonly uid: Uid }
   | { readonly kind: 'ended' }
   /** Stored definitions have changed. */

@@ -5,7 +5,7 @@ import type { Uid } from '../model/ids.js'
 import type { Instant, Message, NewEntry } from '../model/run.js'
 import type { Executor } from './execute.js'
 import type { Frames } from './frames.js'
-import type { Hints } from './ports.js'
+import type { DueRun, Hints } from './ports.js'
 import type { Committed, Delta, NewRun, StartDelta, Worker } from './store.js'
 
 export interface WakeDeps {
@@ -85,20 +85,38 @@ function startsOf(delta: Delta | undefined): readonly StartDelta[] {
 }
 
 function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): void {
-  let due = false
+  const started: DueRun[] = []
+  let sent = false
   let ended = false
   for (let i = 0; i < deltas.length; i += 1) {
     const delta = deltas[i]
     if (!delta || committed.answers[i]?.kind !== 'done') continue
-    due ||=
-      delta.kind === 'message' || startsOf(delta).some(({ claim, run }) => !claim && !run.limits)
+    for (const { claim, run } of startsOf(delta)) {
+      if (!claim && !run.limits) started.push({ run, seq: 1, inMs: run.delayMs })
+    }
+    sent ||= delta.kind === 'message'
     if (delta.kind !== 'turn') continue
-    due ||= delta.messages.length > 0
+    sent ||= delta.messages.length > 0
     ended ||= delta.next.kind === 'end'
   }
-  due ||= ended && deps.endsAreTold
-  if (due) deps.due()
+  sent ||= ended && deps.endsAreTold
+  if (sent || started.length > 0) deps.due()
   if (!deps.others()) return
-  if (due) deps.hints.publish({ kind: 'due', definition: null })
-  if (ended) deps.hints.publish({ kind: 'ended' })
+  const { hints } = deps
+  hints.wake?.([...started, ...timers(deps, deltas, committed)])
+  // Whoever sends does not know whose code it is for: all are told.
+  if (sent || (started.length > 0 && !hints.wake)) hints.publish({ kind: 'due', definition: null })
+  if (ended) hints.publish({ kind: 'ended' })
+}
+
+/** The runs that have parked until a time. */
+function timers(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): DueRun[] {
+  return deltas.flatMap((delta, i) => {
+    if (delta.kind !== 'turn' || committed.answers[i]?.kind !== 'done') return []
+    const { fence, entries, next } = delta
+    const run = deps.frames.parked(fence.uid)
+    if (next.kind !== 'park' || next.dueAt === null || run === null) return []
+    const inMs = Math.max(0, next.dueAt - committed.now)
+    return [{ run, seq: fence.seq + entries.length, inMs }]
+  })
 }

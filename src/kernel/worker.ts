@@ -197,10 +197,11 @@ export class WorkerHost {
     this.adoption.forget()
   }
 
-  private hinted(hint: Hint): void {
-    if (hint.kind === 'watched' || hint.kind === 'changed') return
+  private hinted(hint: Hint): boolean {
+    if (hint.kind === 'watched' || hint.kind === 'changed') return true
     if (hint.kind === 'ended') this.results.hinted()
     else if (this.options.worker) this.claimer.poke()
+    return hint.kind !== 'due' || this.grants.areFor(hint)
   }
 
   private upkeep(): void {

@@ -36,7 +36,7 @@ export class Life implements Owner {
   readonly slow = new Set<Execution>()
   readonly transactions = new Set<StepTransaction>()
   readonly over: Promise<typeof OVER>
-  private readonly hinted = new Set<(hint: Hint) => void>()
+  private readonly hinted = new Set<(hint: Hint) => boolean>()
   private readonly end: () => void
 
   constructor() {

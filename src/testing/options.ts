@@ -23,7 +23,7 @@ export function readTestOptions(options: unknown): TestSettings {
     throw optionInvalid('options', WHERE, options, 'an object')
   }
   const { now, seed, patience, ...engineOptions } = options as Record<string, unknown>
-  for (const option of ['database', 'listen', 'schema']) {
+  for (const option of ['database', 'listen', 'transport', 'schema']) {
     if (engineOptions[option] !== undefined) throw hasItsOwn(option)
   }
   return {

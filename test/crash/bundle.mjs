@@ -20,7 +20,9 @@ export function victimBundle() {
     await build({
       ...{ entryPoints: [fileURLToPath(here('./victim.mjs'))], outfile, bundle: true },
       ...{ platform: 'node', format: 'cjs', target: 'node20', logLevel: 'error' },
-      external: ['@electric-sql/pglite', 'pg-native'],
+      external: ['@electric-sql/pglite', 'pg-native', 'bullmq', 'ioredis'],
+      // What V8 has compiled before cannot import: it requires.
+      supported: { 'dynamic-import': false },
       // Where the packages that are not in it are looked for.
       define: { 'import.meta.url': JSON.stringify(here('../../dist/index.js').href) },
     })

@@ -9,6 +9,7 @@ import { appendFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { bullmq } from '../../dist/bullmq/index.js'
 import { composeEngine } from '../../dist/create-engine.js'
 import { readEngineOptions } from '../../dist/engine/options.js'
 import { newCounters } from '../../dist/kernel/counters.js'
@@ -56,6 +57,7 @@ async function open() {
     {
       database: order.database,
       schema: order.schema,
+      ...(order.redis && { transport: bullmq({ connection: order.redis }) }),
       workflows: definitions,
       nodeTypes: parts.flatMap((part) => part.nodeTypes ?? []),
       worker: order.worker ?? { concurrency: order.concurrency ?? 6, lease: order.leaseMs },

@@ -14,6 +14,8 @@ export interface Order {
   readonly closeGraceMs?: number
   /** Instead of the world's own, as a proxy's. */
   readonly database?: string
+  /** Where its hints go, instead of NOTIFY. */
+  readonly redis?: string
   /** false: it only starts, signals and reads. */
   readonly worker?: boolean
   readonly listen?: boolean

@@ -104,7 +104,7 @@ export class World implements Witness {
   awayUntil = 0
   healed = false
   private readonly switches: Switches
-  private readonly subscribers = new Map<Life, (hint: Hint) => void>()
+  private readonly subscribers = new Map<Life, (hint: Hint) => boolean>()
   private dbOffset = 0
   /** What the database's clock has shown before it was set back. */
   private latest = 0

@@ -3,6 +3,7 @@
 import type { TestProject } from 'vitest/node'
 import { type Part, reportParts } from './parts.js'
 import { findPgBouncer } from './pgbouncer.mjs'
+import { findRedis } from './redis.mjs'
 import { providePostgres } from './servers.mjs'
 
 export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory'
@@ -13,10 +14,16 @@ export interface Database extends Part {
   readonly url: string | null
 }
 
+export interface Redis extends Part {
+  /** A test may start one and stop it. */
+  readonly isOurs: boolean
+}
+
 declare module 'vitest' {
   export interface ProvidedContext {
     databases: readonly Database[]
     pgbouncer: Part
+    redis: Redis
     fast: boolean
   }
 }
@@ -29,10 +36,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const stop = async () => {
     await Promise.all(servers.map((server) => server.stop()))
   }
-  const [postgres15, postgres18, pgbouncer] = await Promise.all([
+  const [postgres15, postgres18, pgbouncer, redis] = await Promise.all([
     open(15, fast, servers),
     open(18, fast, servers),
     lookForPgBouncer(fast),
+    lookForRedis(fast),
   ])
   const databases: Database[] = [
     postgres15,
@@ -40,15 +48,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
     { name: 'pglite', url: 'memory:', skip: null, enable: null },
     { name: 'memory', url: null, skip: null, enable: null },
   ]
-  reportParts([...databases, pgbouncer])
+  const parts = [...databases, pgbouncer, redis]
+  reportParts(parts)
   try {
-    checkRequired([...databases, pgbouncer])
+    checkRequired(parts)
   } catch (error) {
     await stop()
     throw error
   }
   project.provide('databases', databases)
   project.provide('pgbouncer', pgbouncer)
+  project.provide('redis', redis)
   project.provide('fast', fast)
   return stop
 }
@@ -77,7 +87,20 @@ async function lookForPgBouncer(fast: boolean): Promise<Part> {
   }
 }
 
-/** REQUIRE=postgres15,postgres18,pgbouncer turns a skip into a failure; the browser is looked for in test/browser. */
+async function lookForRedis(fast: boolean): Promise<Redis> {
+  const name = 'redis'
+  if (fast) return { name, skip: 'left out by --fast', enable: 'npm test', isOurs: false }
+  try {
+    await findRedis()
+    return { name, skip: null, enable: null, isOurs: true }
+  } catch (error) {
+    if (process.env.TEST_REDIS_URL) return { name, skip: null, enable: null, isOurs: false }
+    const enable = 'apt-get install redis-server, or TEST_REDIS_URL=redis://… npm test'
+    return { name, skip: (error as Error).message, enable, isOurs: false }
+  }
+}
+
+/** REQUIRE=postgres15,postgres18,pgbouncer,redis turns a skip into a failure; the browser is looked for in test/browser. */
 function checkRequired(parts: readonly Part[]): void {
   const required = process.env.REQUIRE?.split(',').filter(Boolean) ?? []
   const missing = required.flatMap((name) => {

@@ -16,6 +16,7 @@ test.each([
   ['src/http/index.ts', 'surface-http.txt'],
   ['src/client/index.ts', 'surface-client.txt'],
   ['src/nestjs/index.ts', 'surface-nestjs.txt'],
+  ['src/bullmq/index.ts', 'surface-bullmq.txt'],
 ])('the public surface of %s is the one in %s', async (entry, snapshot) => {
   const index = join(ROOT, entry)
   expect(existsSync(index), `${entry} is missing → it has to re-export the public names`).toBe(true)

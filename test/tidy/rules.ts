@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: ['model', ...PORTS, 'pg', '@electric-sql/pglite', 'node:*'],
   upkeep: ['model', ...PORTS],
   redis: ['model', ...PORTS, '*', 'node:*'],
-  bullmq: ['model', ...PORTS, '*', 'node:*'],
+  bullmq: ['model', ...PORTS, 'live-hints.ts', 'engine/peer.ts', '*', 'node:*'],
   http: [...SURFACE, '*', 'node:*'],
   // Only types of the surface: it runs in browsers.
   client: ['index.ts', 'model', 'devalue'],

@@ -1,6 +1,6 @@
 // What every fault stands on: a server, chance from a seed, a limit of time, and worlds that are looked at when they end.
 //
-// A fault: { id, title, unit, count, short, seconds, checked, run(ground, count) }.
+// A fault: { id, title, unit, count, short, seconds, checked, needs, run(ground, count) }.
 //   count    how often the soak does it; short: how often npm test does (0: `tests` has the test that does it there)
 //   seconds  about what `count` takes on two cores: the soak shares its time out by it
 //   run      gives an Outcome

@@ -13,6 +13,10 @@ export const repeatedHints = {
   tests: [
     ['test/contract/interleavings.test.ts', 'many claimers at once give each run to one'],
     ['test/simulation/share.ts', 'random worlds keep every promise'],
+    [
+      'test/bullmq/bullmq.test.ts',
+      '[F11] delivered three times, and again by BullMQ, execute nothing twice',
+    ],
   ],
   checked: 'as F1; the second claimer gets nothing: no attempt of a step is executed twice',
   async run(ground, count) {
@@ -64,6 +68,12 @@ export const lostHints = {
   id: 'f12',
   title: 'All hints to a worker are lost for a while',
   ...{ unit: 'workers without hints', count: 20, short: 2, seconds: 280 },
+  tests: [
+    [
+      'test/bullmq/bullmq.test.ts',
+      '[F12] that are all lost cost the time until the next poll, and no run',
+    ],
+  ],
   checked: 'as F1; for a minute runs begin by the poll alone, which is every second',
   async run(ground, count) {
     const muffledMs = ground.isShort ? 2_000 : MUFFLED_MS

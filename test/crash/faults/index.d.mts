@@ -21,6 +21,8 @@ export interface Fault {
   readonly short: number
   readonly seconds: number
   readonly checked: string
+  /** Cannot be done without it. */
+  readonly needs?: 'redis'
   readonly tests?: readonly TestName[]
   run(ground: Ground, count: number): Promise<Outcome>
 }

@@ -7,6 +7,7 @@ import { Ground } from './ground.mjs'
 import { lostHints, partialCode, repeatedHints } from './hints.mjs'
 import { cancels, clicks, tightSignals } from './people.mjs'
 import { blocked, clocks, kills, outOfMemory, stops, zombies } from './processes.mjs'
+import { flushes } from './redis.mjs'
 import { timers } from './timers.mjs'
 import { holes, lostAnswers, lostCommits, slowness } from './wire.mjs'
 
@@ -15,6 +16,16 @@ export { ELSEWHERE, Ground }
 /** @type {import('./index.d.mts').FAULTS} */
 export const FAULTS = [
   ...[kills, stops, restarts, lostCommits, lostAnswers, holes, zombies, blocked, clocks],
-  ...[repeatedHints, lostHints, partialCode, slowness, crowds, lostRaces, readOnly, timers],
+  ...[
+    repeatedHints,
+    lostHints,
+    flushes,
+    partialCode,
+    slowness,
+    crowds,
+    lostRaces,
+    readOnly,
+    timers,
+  ],
   ...[cancels, tightSignals, clicks, embeddedKills, outOfMemory],
 ].sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)))
