@@ -47,6 +47,8 @@ export class Following {
     this.unsubscribe = deps.hints.subscribe((hint) => {
       if (hint.kind === 'watched') this.watch(hint.uid)
       if (hint.kind === 'changed') this.heard(hint.uid)
+      // What it acts upon is for everybody: it never passes a hint on.
+      return hint.kind === 'watched' || hint.kind === 'changed'
     })
   }
 

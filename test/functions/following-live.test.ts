@@ -26,6 +26,7 @@ describeOn(['postgres18'], 'who follows', (database) => {
       store: (opened) => {
         opened.hints.subscribe((hint) => {
           if (hint.kind === 'watched') heard.push(hint.uid)
+          return true
         })
         return opened
       },
