@@ -50,6 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'tools',
       'live-log.ts',
       'reopen.ts',
+      'version.ts',
       'authoring/definition.ts',
       'authoring/graph/check.ts',
     ],
