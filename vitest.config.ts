@@ -47,6 +47,11 @@ const SLOW_FILES = [
     (name) => `test/machines/${name}-live.test.ts`,
   ),
 ]
+/** Files of these share what they have loaded: they leave nothing behind that another could see. */
+const SHARED = [
+  ...['conformance', 'contract', 'functions', 'graphs', 'http', 'kernel', 'machines', 'model'],
+  ...['studio', 'testing', 'tidy'],
+]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 
 /**
@@ -95,7 +100,7 @@ const projects = readdirSync(path('test'), { withFileTypes: true })
 export default defineConfig({
   test: {
     globalSetup: [path('test/support/global-setup.ts')],
-    maxWorkers: 2,
+    maxWorkers: 3,
     passWithNoTests: false,
     projects: projects.map(({ name, folder, major }) => ({
       plugins: [decorators],
@@ -128,6 +133,7 @@ export default defineConfig({
           ...(major === null ? [] : ['**/example.test.ts']),
         ],
         environment: 'node',
+        isolate: !SHARED.includes(name),
         ...(major !== null && { env: { NESTJS_MAJOR: major } }),
         testTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
         hookTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
