@@ -11,6 +11,8 @@ const TIMEOUTS_MS: Readonly<Record<string, number>> = {
   model: minutes(0.25),
   types: minutes(3),
   kernel: minutes(0.5),
+  mounting: minutes(4),
+  package: minutes(4),
   simulation: minutes(3),
   conformance: minutes(2),
   testing: minutes(2),
@@ -34,6 +36,10 @@ const SLOW = [
   'embedded',
   'fleet',
   'golden',
+  'mounting',
+  'nestjs',
+  'orms',
+  'package',
   'support',
   'testing',
   'types',
@@ -50,7 +56,7 @@ const SLOW_FILES = [
 /** Files of these share what they have loaded: they leave nothing behind that another could see. */
 const SHARED = [
   ...['conformance', 'contract', 'functions', 'graphs', 'http', 'kernel', 'machines', 'model'],
-  ...['studio', 'testing', 'tidy'],
+  ...['simulation', 'studio', 'testing', 'tidy'],
 ]
 const isFast = process.env.PERDURE_TEST_FAST === '1'
 

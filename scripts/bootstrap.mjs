@@ -22,6 +22,7 @@ import { GENERATED, writeSql } from './inline-sql.mjs'
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 export const CACHE = join(ROOT, '.cache')
 const LOCK = join(CACHE, 'bootstrap.lock')
+const NOT_SOURCES = ['node_modules', '.next']
 const BUILD_STAMP = join(CACHE, 'build.stamp')
 
 /** `isForTests`: with the servers and the browser that tests need. Throws a one-line Error if packages are missing for good; `built` is false if the sources do not compile, or the Studio is too large. */
@@ -134,7 +135,8 @@ function filesBelow(path) {
   const stat = statSync(join(ROOT, path), { throwIfNoEntry: false })
   if (!stat) return []
   if (!stat.isDirectory()) return [path]
-  return readdirSync(join(ROOT, path)).flatMap((name) => filesBelow(`${path}/${name}`))
+  const names = readdirSync(join(ROOT, path)).filter((name) => !NOT_SOURCES.includes(name))
+  return names.flatMap((name) => filesBelow(`${path}/${name}`))
 }
 
 /** Runs a command, in the root. With `fold` its output becomes one line that moves, and is given back. */

@@ -87,6 +87,8 @@ async function many() {
     new Promise((resolve, reject) => {
       const worker = new Worker(new URL('./simulate-thread.mjs', import.meta.url), {
         workerData: { folder },
+        // Worlds live for moments: less is collected in vain.
+        resourceLimits: { maxYoungGenerationSizeMb: 128 },
       })
       const goOn = () => {
         if (next >= end || broken.length > 0 || performance.now() >= until) {

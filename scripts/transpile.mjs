@@ -1,11 +1,11 @@
 // Takes the types out of TypeScript that is not in dist, so that plain Node executes it at full speed: each file for
 // itself, only if it has changed. What is gone stays behind and is not imported by anything.
 
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CACHE, ROOT } from './bootstrap.mjs'
 
-const OPTIONS = { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true }
+const TSCONFIG = { compilerOptions: { verbatimModuleSyntax: true, useDefineForClassFields: true } }
 
 /** The folder that has the same paths, with .js instead of .ts. */
 export async function transpiled(folders) {
@@ -25,7 +25,15 @@ async function transpile(from, path) {
   if (made && made.mtimeMs > statSync(from).mtimeMs) return
   const text = readFileSync(from, 'utf8')
   mkdirSync(dirname(to), { recursive: true })
-  if (!from.endsWith('.ts')) return writeFileSync(to, text)
-  const { default: ts } = await import('typescript')
-  writeFileSync(to, ts.transpileModule(text, { compilerOptions: OPTIONS }).outputText)
+  if (!from.endsWith('.ts')) return write(to, text)
+  const { transform } = await import('esbuild')
+  const options = { loader: 'ts', target: 'es2022', tsconfigRaw: TSCONFIG }
+  write(to, (await transform(text, options)).code)
+}
+
+/** Others may be reading it. */
+function write(path, text) {
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, text)
+  renameSync(draft, path)
 }

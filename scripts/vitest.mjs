@@ -7,6 +7,9 @@ import { CACHE, install, ROOT, run, sourceHash } from './bootstrap.mjs'
 /** The report of the last complete run, and the hash of the sources it is true of. */
 export const LAST_REPORT = join(CACHE, 'last-run.json')
 
+/** They have packages of their own: what stands beside those of the root, or would be too large among them. */
+const FOLDERS = ['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/mounting/next', 'site']
+
 /** All that can change the outcome of a test. */
 export function testedHash() {
   return sourceHash([
@@ -17,9 +20,7 @@ export function testedHash() {
 
 /** `report` is null when vitest did not get as far as writing one. */
 export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) {
-  // Beside the one that is among our own packages.
-  for (const major of fast ? [] : ['10', '12'])
-    await install(join(ROOT, 'test/nestjs/majors', major))
+  for (const folder of fast ? [] : FOLDERS) await install(join(ROOT, folder))
   const reportFile = join(CACHE, `vitest-${process.pid}.json`)
   const partsFile = join(CACHE, `parts-${process.pid}.jsonl`)
   // Ctrl-C reaches vitest too; it ends, and we still print what there is.

@@ -20,7 +20,9 @@ export default {
   cacheDir: path('../../.cache/vitepress'),
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
   // Files of the repository beside docs/: test/tidy follows those links.
-  ignoreDeadLinks: [/^\.\.?\/(\.\.\/)*(test|src|sql|examples|CHANGELOG|README|ARCHITECTURE|compose|Dockerfile)/],
+  ignoreDeadLinks: [
+    /^\.\.?\/(\.\.\/)*(test|src|sql|examples|CHANGELOG|README|ARCHITECTURE|compose|Dockerfile)/,
+  ],
   themeConfig: {
     sidebar,
     search: { provider: 'local' },

@@ -1,7 +1,7 @@
 // The definitions that this process can execute, and what it knows of runs by that. Those of its code are there from the beginning;
 // others it learns of while it runs, several versions of one name among them.
 
-import { type Counted, countedAt } from '../model/admission.js'
+import { type Counted, countedAt, type Limits } from '../model/admission.js'
 import type { Uid } from '../model/ids.js'
 import type { ChildOrder, Program } from '../model/program.js'
 import type { RunFacts } from '../model/run.js'
@@ -69,12 +69,15 @@ export class Programs {
     return program === null || Boolean(program.limits)
   }
 
-  /** Where a run is counted; null: its definition has no limits. */
-  countedAt(run: Pick<NewRun, 'definition' | 'version' | 'workspace' | 'input'>): Counted | null {
-    const { definition, version, workspace, input } = run
+  /** Where a run is counted; null: its definition has no limits. Throws what the code that says its key throws. */
+  countedAt(run: Facts): Counted | null {
+    const limits = this.limitsOf(run)
+    return limits && countedAt(limits, run.workspace, run.input)
+  }
+
+  private limitsOf({ definition, version }: Facts): Limits | null {
     const program = this.get(definition, version)
-    const limits = program ? program.limits : this.foreign.get(definition)
-    return limits ? countedAt(limits, workspace, input) : null
+    return (program ? program.limits : this.foreign.get(definition)) ?? null
   }
 
   /** Before a run of it is started: this process need not have it. */
@@ -86,7 +89,18 @@ export class Programs {
   childRun(parent: RunFacts, uid: Uid, order: ChildOrder): NewRun {
     void this.ask(order.definition).catch(() => {})
     const run = childRun(parent, uid, order, this.versionOf(order.definition))
-    const limits = this.countedAt(run)
-    return limits ? { ...run, limits } : run
+    const limits = this.limitsOf(run)
+    return limits ? { ...run, limits: countedLoosely(limits, run) } : run
+  }
+}
+
+type Facts = Pick<NewRun, 'definition' | 'version' | 'workspace' | 'input'>
+
+/** A child checks its input itself, when it runs: one of which code cannot say the key is counted without it. */
+function countedLoosely(limits: Limits, { workspace, input }: Facts): Counted {
+  try {
+    return countedAt(limits, workspace, input)
+  } catch {
+    return countedAt({ ...limits, keyOf: null }, workspace, input)
   }
 }

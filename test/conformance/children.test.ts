@@ -5,7 +5,7 @@ import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres15', 'postgres18'], 'children', (database) => {
+describeOn(['pglite', 'postgres18'], 'children', (database) => {
   const world = worldOn(database)
   const childOf = async (
     engine: { list: (filter: object) => PromiseLike<{ items: readonly { id: string }[] }> },

@@ -6,7 +6,7 @@ import { describeOn } from '../support/databases.js'
 import { instead } from '../support/instead.js'
 import { all, eventually, fresh, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres15', 'postgres18'], 'once', (database) => {
+describeOn(['pglite', 'postgres18'], 'once', (database) => {
   const world = worldOn(database)
 
   test('[X05] a signal sent twice with one id is stored and taken once', async () => {

@@ -231,6 +231,24 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
       await Promise.all(busy.map((handle) => handle.result()))
     })
 
+    test('a child of whose input code cannot say the key is counted without one, and fails by its own check', async () => {
+      const key = (input: { customer: { id: string } }) => input.customer.id
+      const serve = workflow(
+        fresh('serve'),
+        { limits: { concurrency: 1, perKey: { key, concurrency: 1 } } },
+        async (_, input: { customer: { id: string } }) => input.customer.id,
+      )
+      const ask = workflow(fresh('ask'), async (wf) => {
+        const nobody = {} as { customer: { id: string } }
+        const failed = await wf.do('nobody', serve, nobody).catch((error: Error) => error.message)
+        return [failed, await wf.do('ada', serve, { customer: { id: 'ada' } })]
+      })
+      const engine = await world.open([serve, ask])
+      const [failed, ada] = await (await engine.start(ask)).result()
+      expect(failed).toContain('undefined')
+      expect(ada).toBe('ada')
+    })
+
     test('a rate lets so many begin, and the others when their time has come', async () => {
       const order: number[] = []
       const mail = task(

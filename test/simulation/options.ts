@@ -9,6 +9,8 @@ export interface Options {
   readonly framesMax: number
   readonly leaseMs: number
   readonly pollMs: number
+  /** So many times `pollMs` pass between two looks: who only looks costs time, and finds little. */
+  readonly patience: number
   readonly chaosMs: number
   /** Workers know only some of the definitions until the world heals. */
   readonly split: boolean
@@ -86,6 +88,7 @@ export function optionsOf(seed: number): Options {
     framesMax: rng.pick([0, 1, 50, 50]),
     leaseMs: 3_000,
     pollMs: rng.pick([200, 500, 500]),
+    patience: seed % 4 === 0 ? 1 : 3,
     chaosMs: rng.pick([1_500, 4_000, 8_000]),
     split: rng.chance(0.15),
     drift: rng.chance(0.3) ? 0.03 : 0,

@@ -200,7 +200,7 @@ export class World implements Witness {
       programs.push(opsProgram(stage), counterProgram(stage), graphsProgram(stage))
     }
     const limits = limitsOf(this.options)
-    const { concurrency, framesMax, leaseMs, pollMs } = this.options
+    const { concurrency, framesMax, leaseMs, pollMs, patience } = this.options
     createKernel({
       store,
       ports: this.ports(process),
@@ -211,7 +211,7 @@ export class World implements Witness {
       concurrency,
       framesMax,
       leaseMs,
-      pollMs,
+      pollMs: pollMs * patience,
       build: life.name,
       closeGraceMs: 1_000,
       counters: this.counters,

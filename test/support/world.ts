@@ -74,8 +74,8 @@ export function worldOn(database: Database): World {
     await (await openSqlStore({ driver: unclosable(base.driver), schema })).close()
   })
   afterAll(async () => {
-    if (database.name !== 'pglite') await base?.driver.script(`drop schema ${schema} cascade`)
-    await base?.driver.close()
+    await base?.driver.script(`drop schema ${schema} cascade`)
+    if (database.name !== 'pglite') await base?.driver.close()
   })
 
   const sql: World['sql'] = async (text, params = []) => {
@@ -141,15 +141,21 @@ export function worldOn(database: Database): World {
 async function openBase(
   database: Database,
 ): Promise<{ readonly driver: Driver; readonly query: Driver['query'] }> {
-  if (database.name === 'pglite') {
-    const silent = () => {}
-    const log = { debug: silent, info: silent, warn: silent, error: silent }
-    const embedded = { directory: null, production: false, allowInProduction: false, log }
-    const driver = await openEmbedded(embedded)
-    return { driver, query: (lane, sql, params) => driver.query(lane, sql, params) }
-  }
-  const driver = await openPgDriver({ target: urlOf(database) })
+  const driver =
+    database.name === 'pglite'
+      ? await theEmbedded()
+      : await openPgDriver({ target: urlOf(database) })
   return { driver, query: (lane, sql, params) => driver.query(lane, sql, params) }
+}
+
+let embedded: Promise<Driver> | null = null
+
+/** One for all files of this process: to start it costs seconds. Each world has a schema of its own. */
+function theEmbedded(): Promise<Driver> {
+  const silent = () => {}
+  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  embedded ??= openEmbedded({ directory: null, production: false, allowInProduction: false, log })
+  return embedded
 }
 
 /** Several engines share the one connection of an embedded database, and tests that of a server. */

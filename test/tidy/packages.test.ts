@@ -9,7 +9,7 @@ interface Locked {
 const NODE_MIN = '20.19.0'
 const FOLDERS = [
   ...['bench', 'studio', 'site', 'test/support'],
-  ...['test/nestjs/majors/10', 'test/nestjs/majors/12'],
+  ...['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/mounting/next'],
 ]
 const LOCKS = ['package-lock.json', ...FOLDERS.map((folder) => `${folder}/package-lock.json`)]
 

@@ -1,6 +1,6 @@
 // Faults without a count of their own in the soak: the tests and the simulation that meet them.
 
-const SIMULATION = ['test/simulation/share.ts', 'random worlds keep every promise']
+const SIMULATION = ['test/simulation/worlds.test.ts', 'random worlds keep every promise']
 
 export const ELSEWHERE = [
   {

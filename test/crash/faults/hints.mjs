@@ -12,7 +12,7 @@ export const repeatedHints = {
   ...{ unit: 'hints', count: 10_000, short: 0, seconds: 150 },
   tests: [
     ['test/contract/interleavings.test.ts', 'many claimers at once give each run to one'],
-    ['test/simulation/share.ts', 'random worlds keep every promise'],
+    ['test/simulation/worlds.test.ts', 'random worlds keep every promise'],
     [
       'test/bullmq/bullmq.test.ts',
       '[F11] delivered three times, and again by BullMQ, execute nothing twice',

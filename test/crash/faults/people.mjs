@@ -42,7 +42,7 @@ export const cancels = {
   ...{ unit: 'cancels', count: 200, short: 0, seconds: 40 },
   checked:
     'as F1; completed or cancelled, never both; its child agrees; no timer and no wait is left',
-  tests: [['test/simulation/share.ts', 'random worlds keep every promise']],
+  tests: [['test/simulation/worlds.test.ts', 'random worlds keep every promise']],
   run: (ground, count) =>
     portions(ground, count, {
       ...{ kinds: ['crossed'], perWorld: 100, lateMs: 15 },
@@ -64,7 +64,7 @@ export const tightSignals = {
   title: 'A signal comes within 5 ms of the timeout of its wait',
   ...{ unit: 'signals', count: 500, short: 0, seconds: 40 },
   checked: 'as F1; one of the two wins; a signal that came too late is kept for the next wait',
-  tests: [['test/simulation/share.ts', 'random worlds keep every promise']],
+  tests: [['test/simulation/worlds.test.ts', 'random worlds keep every promise']],
   run: (ground, count) =>
     portions(ground, count, {
       ...{ kinds: ['tight'], perWorld: 250 },

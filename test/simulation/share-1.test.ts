@@ -1,3 +1,0 @@
-import { simulateShare } from './share.js'
-
-simulateShare(1)
