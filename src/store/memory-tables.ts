@@ -82,7 +82,7 @@ export class MemoryTables {
   }
 
   /** Those that have not ended: most have, and who looks for work need not walk over them. */
-  protected *openRuns(): Generator<MemoryRun> {
+  *openRuns(): Generator<MemoryRun> {
     for (const row of this.unfinished) {
       if (isFinal(row.status)) this.unfinished.delete(row)
       else yield row
