@@ -2,7 +2,7 @@
 //
 // Keys   log       stream: one entry per batch of calls, numbered 1, 2, … (id `<number>-0`); `h`: sender, counter, time; `b`: the calls
 //        state     hash: `version`, `last` (the number of the last entry), `now` (its time), `base` (the entry that the snapshot includes),
-//                  `mark` (whose that was), `size` (of the snapshot)
+//                  `mark` (whose that was), `size` (of the snapshot), `ahead` (ms; only tests set it)
 //        senders   hash: the last counter of each process, and when
 //        snapshot  the state behind entry `base`
 //
@@ -15,9 +15,9 @@ import type { Redis } from 'ioredis'
 const SENDER_KEPT_MS = 86_400_000
 
 const CLOCK = `
-local function clock(last)
+local function clock(last, ahead)
   local time = redis.call('TIME')
-  return math.max(time[1] * 1000 + math.floor(time[2] / 1000), last)
+  return math.max(time[1] * 1000 + math.floor(time[2] / 1000) + (ahead or 0), last)
 end
 local function text(number) return string.format('%.0f', number) end
 `
@@ -27,7 +27,8 @@ local function text(number) return string.format('%.0f', number) end
  * ARGV: version, seen, mark of that, most entries, sender, counter ('': only reads), calls.
  */
 export const EXCHANGE = `${CLOCK}
-local version, last, now, base, mark, size = unpack(redis.call('HMGET', KEYS[2], 'version', 'last', 'now', 'base', 'mark', 'size'))
+local version, last, now, base, mark, size, ahead = unpack(redis.call(
+  'HMGET', KEYS[2], 'version', 'last', 'now', 'base', 'mark', 'size', 'ahead'))
 if not version then return {'behind'} end
 if version ~= ARGV[1] then return {'version', version} end
 last, now, base = tonumber(last), tonumber(now), tonumber(base)
@@ -39,7 +40,7 @@ if seen > base then
   mark = found and string.match(found[2][2], '^%S+ %S+')
 end
 if mark ~= ARGV[3] then return {'behind'} end
-now = clock(now)
+now = clock(now, tonumber(ahead or '0'))
 local entries = redis.call('XRANGE', KEYS[1], text(seen + 1) .. '-0', '+', 'COUNT', ARGV[4])
 local told = {text(now), text(base), size}
 if #entries == tonumber(ARGV[4]) then return {'more', told, entries, '0'} end
