@@ -1,6 +1,7 @@
 // The connections to Redis: one for the log, one that hears hints. A command fails at once when its connection does; who sends it decides
 // what becomes of it.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Log } from '../kernel/ports.js'
 import { PerdureError } from '../model/error.js'
@@ -35,8 +36,10 @@ export class Connection {
   readonly commands: Redis
   /** May send nothing but what subscribes. */
   readonly subscriber: Redis
+  private isOpen = false
   private isAway = false
   private isClosed = false
+  private lastError: unknown = null
 
   constructor(Client: typeof Redis, url: string, log: Log) {
     this.description = describeRedis(url)
@@ -58,7 +61,8 @@ export class Connection {
   /** Throws DATABASE_UNAVAILABLE. */
   async open(): Promise<void> {
     try {
-      await this.commands.connect()
+      await Promise.race([this.commands.connect(), late(CONNECT_MS)])
+      this.isOpen = true
       const info = await this.commands.info()
       const said = (name: string): string =>
         new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
@@ -67,7 +71,9 @@ export class Connection {
       if (policy !== '' && policy !== 'noeviction') throw evicting(this.description, policy)
     } catch (error) {
       this.close()
-      throw error instanceof PerdureError ? error : unavailable(this.description, error)
+      throw error instanceof PerdureError
+        ? error
+        : unavailable(this.description, this.lastError ?? error)
     }
   }
 
@@ -98,10 +104,16 @@ export class Connection {
   }
 
   private away(log: Log, error: unknown): void {
-    if (this.isAway || this.isClosed) return
+    this.lastError = error ?? this.lastError
+    if (this.isAway || this.isClosed || !this.isOpen) return
     this.isAway = true
     log.warn('Redis is away: runs wait for it', error === undefined ? {} : { error })
   }
+}
+
+async function late(ms: number): Promise<never> {
+  await sleep(ms, undefined, { ref: false })
+  throw new Error('no answer')
 }
 
 function unavailable(description: string, error: unknown): PerdureError {

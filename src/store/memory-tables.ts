@@ -57,7 +57,7 @@ interface Batch {
 
 export class MemoryTables {
   readonly runs = new Map<Uid, MemoryRun>()
-  /** All that have not ended, and some that have: those are left out when they are met. */
+  /** All that have not ended, and some that have or are gone: those are left out when they are met. */
   private readonly unfinished = new Set<MemoryRun>()
   readonly workers = new Map<
     WorkerId,
@@ -84,13 +84,13 @@ export class MemoryTables {
   /** Those that have not ended: most have, and who looks for work need not walk over them. */
   *openRuns(): Generator<MemoryRun> {
     for (const row of this.unfinished) {
-      if (isFinal(row.status)) this.unfinished.delete(row)
+      if (isFinal(row.status) || !this.runs.has(row.uid)) this.unfinished.delete(row)
       else yield row
     }
   }
 
   /** It is new, or goes on. */
-  protected keep(row: MemoryRun): void {
+  keep(row: MemoryRun): void {
     this.runs.set(row.uid, row)
     // Last, whether or not it was still there: the order is the same in every process that does the same.
     this.unfinished.delete(row)
