@@ -9,12 +9,11 @@
 //       and the replica is made anew of what is there.
 
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
-import { deflate, inflate } from 'node:zlib'
 import type { Log } from '../kernel/ports.js'
 import { StoreUnavailable } from '../kernel/store.js'
 import { PerdureError } from '../model/error.js'
 import type { Connection } from './connection.js'
+import { pack, unpack } from './packing.js'
 import { Replica, type ReplicaOptions, WRITES } from './replica.js'
 import { ADOPT, EXCHANGE, OPEN, Scripts, SNAPSHOT } from './scripts.js'
 
@@ -61,9 +60,6 @@ export interface LogOptions extends ReplicaOptions {
   readonly log: Log
   readonly snapshotEvery?: number
 }
-
-const asyncDeflate = promisify(deflate)
-const asyncInflate = promisify(inflate)
 
 export class RedisLog {
   replica: Replica
@@ -257,7 +253,7 @@ export class RedisLog {
     const [version, , base, mark, size, now] = answer.map(String)
     const dumped = answer[6]
     const replica = new Replica(this.options)
-    if (dumped && dumped.length > 0) replica.restore(await asyncInflate(dumped))
+    if (dumped) await replica.restore(unpack(dumped))
     replica.moveTo(Number(now))
     this.replica = replica
     this.seen = Number(base)
@@ -301,15 +297,13 @@ export class RedisLog {
       })
   }
 
-  /** Of the state between two rounds; what comes while it is compressed is behind it. */
+  /** Of the state between two rounds. No round goes out meanwhile; timers and user code go on. */
   private async snapshot(): Promise<void> {
-    const { dumped, seen, mark } = await this.read((replica) => {
-      return { dumped: replica.dump(), seen: this.seen, mark: this.mark }
+    const { packed, seen, mark } = await this.read(async (replica) => {
+      return { packed: await pack(replica.dump()), seen: this.seen, mark: this.mark }
     })
     if (seen <= this.base) return
-    const { version } = this.options
-    const small = await asyncDeflate(dumped, { level: 1 })
-    await this.scripts.run(SNAPSHOT, [version, String(seen), mark, small])
+    await this.scripts.run(SNAPSHOT, [this.options.version, String(seen), mark, packed])
   }
 }
 

@@ -7,11 +7,13 @@
 
 import { deserialize, serialize } from 'node:v8'
 import type { Cursor, RunRecord, Worker } from '../kernel/store.js'
-import type { WorkerId } from '../model/ids.js'
+import type { Uid, WorkerId } from '../model/ids.js'
 import { EVENTS_KEPT_MS, FOLLOWED_MS } from '../model/limits.js'
 import type { Instant } from '../model/run.js'
 import { MemoryStore } from '../store/memory.js'
 import { dueRuns } from '../store/memory-claim.js'
+import type { MemoryWait } from '../store/memory-events.js'
+import { idKey, type MemoryRun } from '../store/memory-run.js'
 
 /** Calls that the log has. */
 export const WRITES = [
@@ -24,10 +26,19 @@ export const WRITES = [
   ...(['publish', 'follow', 'holdRuns', 'putAll'] as const),
 ]
 
-/** Parts of the object that are no state. */
-const NO_STATE: ReadonlySet<string> = new Set([
-  ...['now', 'clock', 'read', 'callers', 'defects', 'mailboxMax', 'written', 'slots'],
+/** Parts of the object that are no state, and those that are dumped in a way of their own: rows are large, and waits point to them. */
+const APART: ReadonlySet<string> = new Set([
+  ...['now', 'clock', 'read', 'callers', 'defects', 'mailboxMax', 'written'],
+  ...['slots', 'runs', 'byId', 'unfinished', 'waits'],
 ])
+const ROWS_PER_PART = 1_000
+
+interface Head {
+  readonly fields: object
+  readonly slots: object
+  readonly open: readonly Uid[]
+  readonly waits: readonly (Omit<MemoryWait, 'row'> & { readonly uid: Uid })[]
+}
 
 export interface ReplicaOptions {
   readonly mailboxMax?: number
@@ -52,15 +63,42 @@ export class Replica extends MemoryStore {
     this.clock.at = at
   }
 
-  dump(): Buffer {
-    const fields = Object.entries(this).filter(([name]) => !NO_STATE.has(name))
-    return serialize({ fields: Object.fromEntries(fields), slots: { ...this.slots } })
+  /** In parts, so that whoever takes them can let others go on in between; nothing may be applied meanwhile. */
+  *dump(): Generator<Buffer> {
+    const fields = Object.entries(this).filter(([name]) => !APART.has(name))
+    const head: Head = {
+      fields: Object.fromEntries(fields),
+      slots: { ...this.slots },
+      open: [...this.openRuns()].map(({ uid }) => uid),
+      waits: this.waits.map(({ row, ...wait }) => ({ ...wait, uid: row.uid })),
+    }
+    yield serialize(head)
+    const rows = [...this.runs.values()]
+    for (let at = 0; at < rows.length; at += ROWS_PER_PART) {
+      yield serialize(rows.slice(at, at + ROWS_PER_PART))
+    }
   }
 
-  restore(dumped: Buffer): void {
-    const { fields, slots } = deserialize(dumped) as { fields: object; slots: object }
-    Object.assign(this, fields)
-    Object.assign(this.slots, slots)
+  async restore(parts: AsyncIterable<Buffer>): Promise<void> {
+    let head: Head | null = null
+    for await (const part of parts) {
+      if (head === null) {
+        head = deserialize(part) as Head
+        continue
+      }
+      for (const row of deserialize(part) as readonly MemoryRun[]) {
+        this.runs.set(row.uid, row)
+        this.byId.set(idKey(row.run.workspace, row.run.id), row.uid)
+      }
+    }
+    if (head === null) return
+    Object.assign(this, head.fields)
+    Object.assign(this.slots, head.slots)
+    const rowOf = (uid: Uid): MemoryRun[] => [this.runs.get(uid) ?? []].flat()
+    for (const row of head.open.flatMap(rowOf)) this.keep(row)
+    this.waits = head.waits.flatMap(({ uid, ...wait }) =>
+      rowOf(uid).map((row) => ({ ...wait, row })),
+    )
   }
 
   // ── calls that are in the log under names of their own ──────────────────────────────────────────────────────

@@ -32,7 +32,7 @@ describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
   })
   const ALL = [double, order, picking, scoring]
 
-  test('functions, machines, graphs, schedules, signals and events work on two engines at once', async () => {
+  test('functions, machines, graphs, schedules and signals work on two engines at once', async () => {
     const schema = freshSchema()
     const workers = [await stage.engine(schema, ALL), await stage.engine(schema, ALL)] as const
     const caller = await stage.engine(schema, ALL, { worker: false })
