@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { graph, machine, task, workflow } from '../../src/index.js'
-import { eventually, refusalOf } from '../support/world.js'
+import { all, eventually, refusalOf } from '../support/world.js'
 import { freshSchema, redis, Stage, TITLE } from './stage.js'
 
 describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
@@ -30,9 +30,10 @@ describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
     edges: [{ from: 'trigger', to: 'score' }],
     output: { score: { cel: 'variables.score' } },
   })
-  const ALL = [double, order, picking, scoring]
+  const hearing = workflow('hearing', async (wf) => wf.waitForEvent('rain'))
+  const ALL = [double, order, picking, scoring, hearing]
 
-  test('functions, machines, graphs, schedules and signals work on two engines at once', async () => {
+  test('functions, machines, graphs, schedules, signals and events work on two engines at once', async () => {
     const schema = freshSchema()
     const workers = [await stage.engine(schema, ALL), await stage.engine(schema, ALL)] as const
     const caller = await stage.engine(schema, ALL, { worker: false })
@@ -58,6 +59,19 @@ describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
       return items.length
     }).toBeGreaterThan(0)
     await workers[1].schedules.delete('often')
+
+    const hears = await Promise.all([1, 2, 3].map(() => caller.start(hearing)))
+    await eventually(async () => {
+      const { items } = await caller.list({ workflow: hearing, status: 'waiting' })
+      return items.length
+    }).toBe(3)
+    await caller.emit('rain', { mm: 5 })
+    expect(await Promise.all(hears.map((run) => run.result()))).toEqual(
+      [5, 5, 5].map((mm) => ({ mm })),
+    )
+
+    const lines = await all(caller.export({ copy: true }))
+    expect(lines.length).toBeGreaterThan(30)
   })
 
   test('a run goes on in another engine when the one that had it is gone, and after all have closed', async () => {
