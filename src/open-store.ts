@@ -39,9 +39,13 @@ async function openRedis(settings: Settings, url: string, log: Log): Promise<Ope
   const { Redis } = await importPeer('ioredis', 'Redis as the database', () => import('ioredis'))
   const { openRedisStore } = await import('./redis/open.js')
   const opened = await openRedisStore(Redis, { url, schema, version: VERSION, log })
-  return transport
-    ? { store: opened.store, hints: await transport.open({ schema, executes, log }) }
-    : opened
+  if (!transport) return opened
+  try {
+    return { store: opened.store, hints: await transport.open({ schema, executes, log }) }
+  } catch (error) {
+    await opened.store.close()
+    throw error
+  }
 }
 
 /** A database that speaks SQL. */

@@ -39,7 +39,7 @@ export class Connection {
   private isOpen = false
   private isAway = false
   private isClosed = false
-  private lastError: unknown = null
+  private lastError: Error | null = null
 
   constructor(Client: typeof Redis, url: string, log: Log) {
     this.description = describeRedis(url)
@@ -73,7 +73,7 @@ export class Connection {
       this.close()
       throw error instanceof PerdureError
         ? error
-        : unavailable(this.description, this.lastError ?? error)
+        : unavailable(this.description, this.lastError ?? plainError(error))
     }
   }
 
@@ -103,12 +103,18 @@ export class Connection {
     this.subscriber.disconnect()
   }
 
-  private away(log: Log, error: unknown): void {
+  private away(log: Log, given: unknown): void {
+    const error = given === undefined ? null : plainError(given)
     this.lastError = error ?? this.lastError
     if (this.isAway || this.isClosed || !this.isOpen) return
     this.isAway = true
-    log.warn('Redis is away: runs wait for it', error === undefined ? {} : { error })
+    log.warn('Redis is away: runs wait for it', error ? { error } : {})
   }
+}
+
+/** Without the command, which the client adds to an error: it may be the password, or what a run has stored. */
+export function plainError(error: unknown): Error {
+  return new Error(error instanceof Error ? error.message : String(error))
 }
 
 async function late(ms: number): Promise<never> {
@@ -116,11 +122,10 @@ async function late(ms: number): Promise<never> {
   throw new Error('no answer')
 }
 
-function unavailable(description: string, error: unknown): PerdureError {
-  const why = error instanceof Error ? error.message : String(error)
+function unavailable(description: string, error: Error): PerdureError {
   return new PerdureError(
     'DATABASE_UNAVAILABLE',
-    `The database ${description} cannot be used: ${why}.`,
+    `The database ${description} cannot be used: ${error.message}.`,
     {
       hint: 'check that it runs, that the address is right and that it is the primary',
       cause: error,

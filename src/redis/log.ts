@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../kernel/ports.js'
 import { StoreUnavailable } from '../kernel/store.js'
 import { PerdureError } from '../model/error.js'
-import type { Connection } from './connection.js'
+import { type Connection, plainError } from './connection.js'
 import { pack, unpack } from './packing.js'
 import { Replica, type ReplicaOptions, WRITES } from './replica.js'
 import { ADOPT, EXCHANGE, OPEN, Scripts, SNAPSHOT } from './scripts.js'
@@ -289,7 +289,8 @@ export class RedisLog {
         await this.snapshot()
         await commands.del(lock)
       })
-      .catch((error: unknown) => {
+      .catch((given: unknown) => {
+        const error = plainError(given)
         this.options.log.debug('no snapshot was written to Redis', { error })
       })
       .finally(() => {
@@ -325,8 +326,7 @@ async function applied(
 /** Redis that is away, full or read-only says nothing about a call: it is sent again. */
 function asStoreError(error: unknown): unknown {
   if (error instanceof StoreUnavailable || PerdureError.is(error)) return error
-  const why = error instanceof Error ? error.message : String(error)
-  return new StoreUnavailable(`Redis: ${why}`, { cause: error })
+  return new StoreUnavailable(`Redis: ${plainError(error).message}`)
 }
 
 function otherVersion({ description }: Connection, found: string, ours: string): PerdureError {

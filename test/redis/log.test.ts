@@ -1,5 +1,6 @@
 // The log of calls in Redis: every process has the same state, whatever happens to its connection, to the log and to Redis.
 
+import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable, type ToolStore } from '../../src/kernel/store.js'
@@ -232,7 +233,24 @@ describe.skipIf(redis.skip !== null)(TITLE, () => {
     await expect(refused).rejects.toThrow(
       'redis://127.0.0.1:1/3 cannot be used: connect ECONNREFUSED',
     )
-    await expect(refused).rejects.not.toThrow('secret')
+  })
+
+  test('a wrong password is told, and stands in no error and in no line of the log', async () => {
+    const lines: string[] = []
+    const say = (message: string, data?: unknown) => void lines.push(inspect([message, data]))
+    const log = { debug: say, info: say, warn: say, error: say }
+    await stage.client.config('SET', 'requirepass', 'right')
+    try {
+      const [, host] = stage.url.split('//')
+      const opened = stage.store(freshSchema(), { url: `redis://:verysecret@${host}`, log })
+      const error: unknown = await opened.catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+      expect(inspect(error, { depth: 9 })).toContain('WRONGPASS')
+      expect(inspect(error, { depth: 9 }) + lines.join()).not.toContain('verysecret')
+      await stage.store(freshSchema(), { url: `redis://:right@${host}` })
+    } finally {
+      await stage.client.config('SET', 'requirepass', '')
+    }
   })
 })
 
