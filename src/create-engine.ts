@@ -126,9 +126,11 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
 }
 
 function aboutOf({ database, worker, retentionMs }: Settings): EngineInfo {
-  const isEmbedded = database.kind === 'file' || database.kind === 'memory'
-  const kind = database.kind === 'memory' ? 'memory' : isEmbedded ? 'embedded' : 'postgresql'
-  return { version: VERSION, database: kind, isEmbedded, isWorker: worker, retentionMs }
+  const { kind } = database
+  const isEmbedded = kind === 'file' || kind === 'memory'
+  const name = isEmbedded ? 'embedded' : 'postgresql'
+  const shown = kind === 'memory' || kind === 'redis' ? kind : name
+  return { version: VERSION, database: shown, isEmbedded, isWorker: worker, retentionMs }
 }
 
 /** What has been opened is closed again. */

@@ -1,12 +1,14 @@
 // From the database option to an open store. The only place that knows which drivers there are; each is loaded
 // when it is asked for.
 
+import { sqlMissing } from './engine/errors.js'
 import type { Settings } from './engine/options.js'
 import { importPeer } from './engine/peer.js'
 import type { Hints, Log } from './kernel/ports.js'
 import type { ToolStore } from './kernel/store.js'
 import { NO_HINTS, openHints } from './live-hints.js'
 import type { Driver } from './store/driver.js'
+import { VERSION } from './version.js'
 
 export interface Opened {
   readonly store: ToolStore
@@ -14,7 +16,8 @@ export interface Opened {
 }
 
 export async function openStore(settings: Settings, log: Log): Promise<Opened> {
-  const { schema } = settings
+  const { schema, database } = settings
+  if (database.kind === 'redis') return openRedis(settings, database.url, log)
   const driver = await openDriver(settings, log)
   try {
     const { openSqlStore } = await import('./store/sql-store.js')
@@ -31,11 +34,27 @@ export async function openStore(settings: Settings, log: Log): Promise<Opened> {
   }
 }
 
+async function openRedis(settings: Settings, url: string, log: Log): Promise<Opened> {
+  const { schema, transport, worker: executes } = settings
+  const { Redis } = await importPeer('ioredis', 'Redis as the database', () => import('ioredis'))
+  const { openRedisStore } = await import('./redis/open.js')
+  const opened = await openRedisStore(Redis, { url, schema, version: VERSION, log })
+  if (!transport) return opened
+  try {
+    return { store: opened.store, hints: await transport.open({ schema, executes, log }) }
+  } catch (error) {
+    await opened.store.close()
+    throw error
+  }
+}
+
+/** A database that speaks SQL. */
 export async function openDriver(
   settings: Pick<Settings, 'database' | 'listen' | 'production' | 'allowEmbeddedInProduction'>,
   log: Log,
 ): Promise<Driver> {
   const { database, listen, production, allowEmbeddedInProduction } = settings
+  if (database.kind === 'redis') throw sqlMissing()
   if (database.kind === 'postgres' || database.kind === 'pool') {
     const { openPgDriver } = await importPeer(
       'pg',

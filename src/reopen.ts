@@ -44,6 +44,10 @@ export async function placeOf(options: EngineOptions<readonly unknown[]>): Promi
     const target = database.kind === 'pool' ? database.pool.options : database.url
     return { description: describeTarget(target), isEmbedded: false, directory: null }
   }
+  if (database.kind === 'redis') {
+    const { describeRedis } = await import('./redis/connection.js')
+    return { description: describeRedis(database.url), isEmbedded: false, directory: null }
+  }
   const { embeddedBanner } = await import('./store/driver-embedded/open-embedded.js')
   const directory = database.kind === 'file' ? database.directory : null
   return { description: embeddedBanner(directory), isEmbedded: true, directory }

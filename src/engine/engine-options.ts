@@ -36,7 +36,7 @@ export type HttpOptions = Opt<{
 }>
 
 export type EngineOptions<W> = Opt<{
-  /** 'postgres://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
+  /** 'postgres://…', 'redis://…', 'file:<dir>', 'memory:' or a pg.Pool. Default: PERDURE_DATABASE_URL, DATABASE_URL, else 'file:.perdure/data'. */
   database:
     | string
     | { query: (...args: never[]) => unknown; connect: (...args: never[]) => unknown }

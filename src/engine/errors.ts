@@ -71,8 +71,18 @@ export const definitionInvalid = (message: string, hint: string): PerdureError =
 
 export const databaseInvalid = (given: string): PerdureError =>
   new PerdureError('OPTION_INVALID', `Option "database" of createEngine cannot be ${given}.`, {
-    hint: "give 'postgres://user@host/name', 'file:<directory>', 'memory:' or a pg.Pool",
+    hint: "give 'postgres://user@host/name', 'redis://host', 'file:<directory>', 'memory:' or a pg.Pool",
   })
+
+/** What opens a database with SQL was given Redis. */
+export const sqlMissing = (): PerdureError =>
+  new PerdureError(
+    'OPTION_INVALID',
+    'Redis as the database has no tables: this needs PostgreSQL or the embedded database.',
+    {
+      hint: 'ask a running engine instead: its calls, its HTTP API or the Studio',
+    },
+  )
 
 export const listenInvalid = (): PerdureError =>
   new PerdureError(

@@ -55,6 +55,7 @@ const OPTIONS = [
 ]
 const WHERE = 'createEngine'
 const POSTGRES_URL = /^postgres(ql)?:\/\/./
+const REDIS_URL = /^rediss?:\/\/./
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 type Given = Readonly<Record<string, unknown>>
@@ -72,6 +73,7 @@ export type Database =
   | { readonly kind: 'pool'; readonly pool: PoolLike }
   | { readonly kind: 'file'; readonly directory: string }
   | { readonly kind: 'memory' }
+  | { readonly kind: 'redis'; readonly url: string }
 
 export interface Settings {
   readonly database: Database
@@ -233,6 +235,7 @@ function readDatabase(given: unknown, env: Environment): Database {
   }
   if (typeof database !== 'string') throw databaseInvalid(shown(database))
   if (POSTGRES_URL.test(database)) return { kind: 'postgres', url: database }
+  if (REDIS_URL.test(database)) return { kind: 'redis', url: database }
   if (database === 'memory:') return { kind: 'memory' }
   if (database.startsWith('file:') && database.length > 'file:'.length) {
     return { kind: 'file', directory: directoryOf(database) }

@@ -61,7 +61,7 @@ export type NodeTypeInfo = Readonly<{
 /** What an engine is and was told. Nothing of it is secret. */
 export type EngineInfo = Readonly<{
   version: string
-  database: 'postgresql' | 'embedded' | 'memory'
+  database: 'postgresql' | 'redis' | 'embedded' | 'memory'
   isEmbedded: boolean
   /** It executes runs. */
   isWorker: boolean

@@ -160,7 +160,7 @@ export const me = z
     workspace: z.string().openapi({ description: 'The one that this request acts in.' }),
     version: z.string(),
     features: z.object({
-      database: z.enum(['postgresql', 'embedded', 'memory']),
+      database: z.enum(['postgresql', 'redis', 'embedded', 'memory']),
       isEmbedded: z.boolean(),
       isWorker: z.boolean(),
       retentionDays: orNull(z.number()).openapi({ description: 'null: runs are kept for ever.' }),

@@ -15,6 +15,10 @@ const FOREIGN = {
     'The embedded database has no transactions but those of engine.transaction.',
     'call it inside engine.transaction(async (tx) => …), with { transaction: tx }',
   ],
+  redis: [
+    'Redis as the database has no transactions: wf.transaction, ctx.transaction(), engine.transaction and { transaction } are refused.',
+    'use wf.do with an idempotency key, or PostgreSQL as the database',
+  ],
 } as const
 
 /** `none`: no transaction at all. */

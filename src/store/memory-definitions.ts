@@ -10,7 +10,7 @@ import type {
   StoredDefinition,
 } from '../kernel/store.js'
 import { type Counted, countedAt, limitsBy } from '../model/admission.js'
-import { isFinal, type Stored } from '../model/run.js'
+import type { Stored } from '../model/run.js'
 import { MemorySlots } from './memory-limits.js'
 import { MemorySchedules } from './memory-schedules.js'
 
@@ -89,7 +89,7 @@ export class MemoryDefinitions extends MemorySchedules implements DefinitionStor
   }
 
   async usedDefinitions() {
-    const open = [...this.runs.values()].filter(({ status }) => !isFinal(status))
+    const open = [...this.openRuns()]
     const used = open.flatMap(({ run, version }) =>
       version?.startsWith('#') ? [`${run.definition}${version}`] : [],
     )

@@ -2,12 +2,12 @@
 
 import type { Admitted, LimitPlace, LimitUse, NamedRules, NewRun, Worker } from '../kernel/store.js'
 import type { LimitRules, Rate } from '../model/admission.js'
-import type { Uid, WorkerId } from '../model/ids.js'
+import type { WorkerId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
 import { hasCode, type MemoryRun, setDue } from './memory-run.js'
 
 interface Tables {
-  readonly runs: ReadonlyMap<Uid, MemoryRun>
+  openRuns(): Iterable<MemoryRun>
   readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker; readonly leaseUntil: Instant }>
   now(): Instant
 }
@@ -58,7 +58,7 @@ export class MemorySlots {
 
   admit(tables: Tables, isSweep: boolean, counts: boolean): Admitted {
     const now = tables.now()
-    const rows = [...tables.runs.values()]
+    const rows = [...tables.openRuns()]
     const isTakeable = (row: MemoryRun): boolean =>
       [...tables.workers.values()].some(
         ({ worker, leaseUntil }) =>

@@ -74,7 +74,7 @@ export class MemoryMoving extends MemoryStreams implements MovingStore {
 
   private put(record: RunRecord): void {
     const row = memoryRunOf(record)
-    this.runs.set(row.uid, row)
+    this.keep(row)
     this.byId.set(idKey(record.workspace, record.id), row.uid)
     this.waits.push(...record.waits.map((wait) => ({ ...eventWait(wait), row, isLooked: false })))
   }

@@ -35,9 +35,9 @@ const PAGE = 500
 export class MemoryStreams extends MemoryWebhooks implements StreamStore {
   private readonly published = new Map<Uid, Row[]>()
   private changed: Changed[] = []
-  private followedUntil = Number.NEGATIVE_INFINITY
+  protected followedUntil = Number.NEGATIVE_INFINITY
   private begun = 1
-  private lastKey = 0
+  protected lastKey = 0
 
   async publish(by: WorkerId, chunks: readonly NewChunk[]): Promise<void> {
     for (const { uid, epoch, sent, ...chunk } of chunks) {

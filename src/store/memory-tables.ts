@@ -12,7 +12,7 @@ import type {
 } from '../kernel/store.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
-import type { EntryMeta, Instant, NewEntry } from '../model/run.js'
+import { type EntryMeta, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
@@ -57,6 +57,8 @@ interface Batch {
 
 export class MemoryTables {
   readonly runs = new Map<Uid, MemoryRun>()
+  /** All that have not ended, and some that have or are gone: those are left out when they are met. */
+  private readonly unfinished = new Set<MemoryRun>()
   readonly workers = new Map<
     WorkerId,
     { beat: number; leaseUntil: Instant; readonly startedAt: Instant; worker: Worker }
@@ -77,6 +79,22 @@ export class MemoryTables {
   find(workspace: string, id: RunId): MemoryRun | undefined {
     const uid = this.byId.get(idKey(workspace, id))
     return uid && this.runs.get(uid)
+  }
+
+  /** Those that have not ended: most have, and who looks for work need not walk over them. */
+  *openRuns(): Generator<MemoryRun> {
+    for (const row of this.unfinished) {
+      if (isFinal(row.status) || !this.runs.has(row.uid)) this.unfinished.delete(row)
+      else yield row
+    }
+  }
+
+  /** It is new, or goes on. */
+  keep(row: MemoryRun): void {
+    this.runs.set(row.uid, row)
+    // Last, whether or not it was still there: the order is the same in every process that does the same.
+    this.unfinished.delete(row)
+    this.unfinished.add(row)
   }
 
   commitNow(
@@ -203,7 +221,7 @@ export class MemoryTables {
     }
     const entry = { kind: 'run.created', name: '', occurrence: 0, attempt: 0 } as const
     this.append(row, { ...entry, at: now, meta: created, payload: run.input })
-    this.runs.set(run.uid, row)
+    this.keep(row)
     this.byId.set(idKey(run.workspace, run.id), run.uid)
     spans.push([run.uid, 1, 1])
     return row

@@ -58,9 +58,9 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
 
   async claim(by: Worker, places: number, suspects: number) {
     const now = this.now()
-    const due = dueRuns(this.runs.values(), by, { places, suspects }, now)
+    const due = dueRuns(this.openRuns(), by, { places, suspects }, now)
     const claimed = due.map((row) => own(row, by, now))
-    return { now, claimed, nextDueAt: nextDueAt(this.runs.values(), by) }
+    return { now, claimed, nextDueAt: nextDueAt(this.openRuns(), by) }
   }
 
   async load(
@@ -147,7 +147,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
       row.leaseUntil = now + by.leaseMs
     }
     const owned: Owned[] = []
-    for (const run of this.runs.values()) {
+    for (const run of this.openRuns()) {
       if (run.owner !== by.id) continue
       const { uid, epoch, inbox, stop } = run
       owned.push({ uid, epoch, inbox, stop, row: claimedOf(run) })
@@ -157,7 +157,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
 
   async leave(by: Worker): Promise<void> {
     const now = this.now()
-    for (const row of this.runs.values()) {
+    for (const row of this.openRuns()) {
       if (row.owner !== by.id) continue
       release(row, now)
       this.note(row.uid, 0)
@@ -198,7 +198,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
   /** The runs of every owner without a row. */
   private freeOrphans(now: Instant): number {
     let freed = 0
-    for (const row of this.runs.values()) {
+    for (const row of this.openRuns()) {
       if (row.owner === null || this.workers.has(row.owner)) continue
       release(row, now)
       this.note(row.uid, 0)
@@ -242,6 +242,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
       row.attempt += 1
       row.crashes = 0
       row.status = 'waiting'
+      this.keep(row)
       row.reason = due ? null : 'child'
       row.finishedAt = null
       setDue(row, due ? now : null)

@@ -12,7 +12,7 @@ import {
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, pause, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres18'], 'deploys', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'deploys', (database) => {
   const world = worldOn(database)
 
   /** A deploy: executes until it is closed. */

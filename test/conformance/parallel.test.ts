@@ -5,7 +5,7 @@ import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, kindsOf, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres18'], 'several steps', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'several steps', (database) => {
   const world = worldOn(database)
 
   test('[P20] a step name that is not a text is refused, and nothing of it is stored', async () => {

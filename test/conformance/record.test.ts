@@ -5,7 +5,7 @@ import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres18'], 'the record', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'the record', (database) => {
   const world = worldOn(database)
 
   test('[P14] of a run holds id, workflow, status, times, input and output, and of each step result or error, attempts and times', async () => {

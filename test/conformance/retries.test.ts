@@ -14,7 +14,7 @@ const delays = (entries: readonly JournalEntry[]): (number | undefined)[] =>
 /** The delay counts from the failure, and the entry is written a moment after it: up to a second on a busy machine. */
 const fromFailure = (ms: number | undefined): number => Math.ceil(Number(ms) / 1_000) * 1_000
 
-describeOn(['pglite', 'postgres18'], 'retries', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'retries', (database) => {
   const world = worldOn(database)
 
   test('[P05] a queued step with retries: 3, retryDelay: 5s has 4 executions, each due 5 s after the failure', async () => {

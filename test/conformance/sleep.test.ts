@@ -7,7 +7,7 @@ import { all, eventually, fresh, kindsOf, pause, refusalOf, worldOn } from '../s
 
 const DAY_MS = 86_400_000
 
-describeOn(['pglite', 'postgres18'], 'sleep', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'sleep', (database) => {
   const world = worldOn(database)
   const parked = { status: 'waiting', reason: 'timer', owner: null }
 

@@ -5,7 +5,7 @@ import { task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres18'], 'steps', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'steps', (database) => {
   const world = worldOn(database)
 
   test('[P01] start gives a handle with the id before any step has run, and the run is taken up', async () => {

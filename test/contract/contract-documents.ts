@@ -21,7 +21,7 @@ import {
   viewOf,
   worker,
 } from './builders.js'
-import type { Case } from './store-contract.js'
+import { type Case, TRANSACTIONAL } from './store-contract.js'
 
 /** One entry that writes these. */
 function writing(run: NewRun, by: Worker, seq: number, documents: readonly NewDocument[]) {
@@ -145,19 +145,23 @@ export function documentContract(on: Case): void {
     expect(await documentsOf(store, run)).toEqual(before)
   })
 
-  on('of a step with its own transaction are written with it, or not at all', async ({ store }) => {
-    const by = worker()
-    const run = await ownedRun(store, by)
-    const close = async (delta: TurnDelta) =>
-      (await store.open(by, 1_000)).close(delta, { feed: false })
-    const lost = await close(writing(run, by, 9, [newDocument()]))
-    expect(lost.answers).toEqual([{ kind: 'stale' }])
-    expect(await documentsOf(store, run)).toEqual([])
-    const kept = newDocument()
-    const done = await close(writing(run, by, 1, [kept]))
-    expect(done.answers).toMatchObject([{ kind: 'done' }])
-    expect(await shownOf(store, run)).toEqual([[kept.id, null]])
-  })
+  on(
+    'of a step with its own transaction are written with it, or not at all',
+    async ({ store }) => {
+      const by = worker()
+      const run = await ownedRun(store, by)
+      const close = async (delta: TurnDelta) =>
+        (await store.open(by, 1_000)).close(delta, { feed: false })
+      const lost = await close(writing(run, by, 9, [newDocument()]))
+      expect(lost.answers).toEqual([{ kind: 'stale' }])
+      expect(await documentsOf(store, run)).toEqual([])
+      const kept = newDocument()
+      const done = await close(writing(run, by, 1, [kept]))
+      expect(done.answers).toMatchObject([{ kind: 'done' }])
+      expect(await shownOf(store, run)).toEqual([[kept.id, null]])
+    },
+    TRANSACTIONAL,
+  )
 
   on('the place, its error and the state are shown as they were said last', async ({ store }) => {
     const by = worker()

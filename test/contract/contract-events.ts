@@ -21,7 +21,7 @@ import {
   viewOf,
   worker,
 } from './builders.js'
-import type { Case } from './store-contract.js'
+import { type Case, TRANSACTIONAL } from './store-contract.js'
 
 const event = (changes: Partial<NewEvent> = {}): NewEvent => ({
   id: newId('event'),
@@ -191,16 +191,20 @@ export function eventContract(on: Case): void {
     expect(await store.fanOut(100)).toEqual([])
   })
 
-  on('an event inside a transaction happens with it', async ({ store }) => {
-    const by = worker()
-    const run = await listening(store, by, [wait(PAID)])
-    for (const how of ['rollback', 'commit'] as const) {
-      const transaction = await store.begin(5_000)
-      await store.emit('default', event(), { client: transaction, isOurs: true })
-      await transaction[how]()
-      expect(uidsOf(await store.fanOut(100))).toEqual(how === 'commit' ? [run.uid] : [])
-    }
-  })
+  on(
+    'an event inside a transaction happens with it',
+    async ({ store }) => {
+      const by = worker()
+      const run = await listening(store, by, [wait(PAID)])
+      for (const how of ['rollback', 'commit'] as const) {
+        const transaction = await store.begin(5_000)
+        await store.emit('default', event(), { client: transaction, isOurs: true })
+        await transaction[how]()
+        expect(uidsOf(await store.fanOut(100))).toEqual(how === 'commit' ? [run.uid] : [])
+      }
+    },
+    TRANSACTIONAL,
+  )
 
   on(
     'a wait for the end of a run knows how that has ended, or that there is none, page by page',

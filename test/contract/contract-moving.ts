@@ -23,7 +23,7 @@ import {
   viewOf,
   worker,
 } from './builders.js'
-import type { Case } from './store-contract.js'
+import { type Case, TRANSACTIONAL } from './store-contract.js'
 
 /** With something of everything that a run can have. */
 async function richRun(store: ToolStore, by: Worker): Promise<NewRun> {
@@ -244,13 +244,21 @@ export function movingContract(on: Case): void {
     if (!heard) throw new Error('nobody hears')
     await store.heard([heard])
     expect(await store.isMailUnderWay()).toBe(false)
-
-    const transaction = await store.begin(5_000)
-    const { id, name, payload } = newMessage()
-    await store.post({ client: transaction, isOurs: true }, { to: run, id, name, payload })
-    await transaction.commit()
-    expect(await store.isMailUnderWay()).toBe(true)
-    await store.burn((await store.letters(10)).map(({ no }) => no))
-    expect(await store.isMailUnderWay()).toBe(false)
   })
+
+  on(
+    'a letter is mail under way until it is burnt',
+    async ({ store }) => {
+      const by = worker()
+      const run = await ownedRun(store, by)
+      const transaction = await store.begin(5_000)
+      const { id, name, payload } = newMessage()
+      await store.post({ client: transaction, isOurs: true }, { to: run, id, name, payload })
+      await transaction.commit()
+      expect(await store.isMailUnderWay()).toBe(true)
+      await store.burn((await store.letters(10)).map(({ no }) => no))
+      expect(await store.isMailUnderWay()).toBe(false)
+    },
+    TRANSACTIONAL,
+  )
 }

@@ -24,7 +24,7 @@ import {
   viewOf,
   worker,
 } from './builders.js'
-import type { Case } from './store-contract.js'
+import { type Case, TRANSACTIONAL } from './store-contract.js'
 
 const lone = (run: NewRun, changes: Partial<LoneStart> = {}): LoneStart => ({
   run,
@@ -106,43 +106,51 @@ export function operatingContract(on: Case): void {
     },
   )
 
-  on('what a transaction starts and posts is there after its commit', async ({ store }) => {
-    const there = await parkedRun(store, worker())
-    const run = newRun()
-    await inside(store, 'commit', async (within) => {
-      expect(await store.lookWithin(within, run)).toBeNull()
-      expect(await store.startAlone(lone(run), within)).toEqual({ kind: 'done' })
-      expect(await store.lookWithin(within, run)).toEqual({
-        definition: 'order',
-        status: 'pending',
+  on(
+    'what a transaction starts and posts is there after its commit',
+    async ({ store }) => {
+      const there = await parkedRun(store, worker())
+      const run = newRun()
+      await inside(store, 'commit', async (within) => {
+        expect(await store.lookWithin(within, run)).toBeNull()
+        expect(await store.startAlone(lone(run), within)).toEqual({ kind: 'done' })
+        expect(await store.lookWithin(within, run)).toEqual({
+          definition: 'order',
+          status: 'pending',
+        })
+        await store.post(within, letter(run, 'one'))
+        await store.post(within, letter(run, 'two'))
+        await store.post(within, letter(there, 'three'))
+        const again = newRun({ id: run.id })
+        const answer = await store.startAlone(lone(again, { message: newMessage() }), within)
+        expect(answer).toMatchObject({ kind: 'exists', uid: run.uid, same: true })
       })
-      await store.post(within, letter(run, 'one'))
-      await store.post(within, letter(run, 'two'))
-      await store.post(within, letter(there, 'three'))
-      const again = newRun({ id: run.id })
-      const answer = await store.startAlone(lone(again, { message: newMessage() }), within)
-      expect(answer).toMatchObject({ kind: 'exists', uid: run.uid, same: true })
-    })
-    expect(await viewOf(store, run)).toMatchObject({ status: 'pending' })
-    const letters = await store.letters(10)
-    expect(letters.map(({ name }) => name)).toEqual(['one', 'two', 'three', 'go'])
-    expect(letters[0]?.to).toEqual({ workspace: run.workspace, id: run.id })
-    expect((await store.letters(1)).map(({ name }) => name)).toEqual(['one'])
-    await store.burn(letters.slice(0, 3).map(({ no }) => no))
-    expect((await store.letters(10)).map(({ name }) => name)).toEqual(['go'])
-    expect(await viewOf(store, there)).toMatchObject({ status: 'waiting', dueAt: null })
-  })
+      expect(await viewOf(store, run)).toMatchObject({ status: 'pending' })
+      const letters = await store.letters(10)
+      expect(letters.map(({ name }) => name)).toEqual(['one', 'two', 'three', 'go'])
+      expect(letters[0]?.to).toEqual({ workspace: run.workspace, id: run.id })
+      expect((await store.letters(1)).map(({ name }) => name)).toEqual(['one'])
+      await store.burn(letters.slice(0, 3).map(({ no }) => no))
+      expect((await store.letters(10)).map(({ name }) => name)).toEqual(['go'])
+      expect(await viewOf(store, there)).toMatchObject({ status: 'waiting', dueAt: null })
+    },
+    TRANSACTIONAL,
+  )
 
-  on('what a transaction starts and posts never was if it is rolled back', async ({ store }) => {
-    const run = newRun()
-    await inside(store, 'rollback', async (within) => {
-      await store.startAlone(lone(run, { message: newMessage() }), within)
-      await store.post(within, letter(run, 'one'))
-    })
-    expect(await store.read.get(run.workspace, run.id)).toBeNull()
-    expect(await store.letters(10)).toEqual([])
-    expect(await store.startAlone(lone(newRun({ id: run.id })), null)).toEqual({ kind: 'done' })
-  })
+  on(
+    'what a transaction starts and posts never was if it is rolled back',
+    async ({ store }) => {
+      const run = newRun()
+      await inside(store, 'rollback', async (within) => {
+        await store.startAlone(lone(run, { message: newMessage() }), within)
+        await store.post(within, letter(run, 'one'))
+      })
+      expect(await store.read.get(run.workspace, run.id)).toBeNull()
+      expect(await store.letters(10)).toEqual([])
+      expect(await store.startAlone(lone(newRun({ id: run.id })), null)).toEqual({ kind: 'done' })
+    },
+    TRANSACTIONAL,
+  )
 
   on('a paused run is claimed by nobody, whatever becomes due or is sent to it', async (s) => {
     const by = worker()

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { DueSchedule, Fire, NewSchedule, RunFilter, Store } from '../../src/kernel/store.js'
 import type { RunId } from '../../src/model/ids.js'
 import { commit, ended, newRun, newUid, ownedRun, PLAIN, RESENT, step, worker } from './builders.js'
-import type { Case } from './store-contract.js'
+import { type Case, TRANSACTIONAL } from './store-contract.js'
 
 const HOUR = 3_600_000
 const EVERY_RUN: RunFilter = {
@@ -256,27 +256,34 @@ export function scheduleContract(on: Case): void {
     ])
   })
 
-  on('an event of a turn or a transaction starts runs with that, or not at all', async (s) => {
-    const { store } = s
-    const by = worker()
-    await store.subscribe([
-      { definition: 'one', to: [{ event: 'paid', match: [], timeoutMs: null }] },
-    ])
-    const paid = { id: 'e-1', name: 'paid', keys: [], payload: '1' }
-    for (const how of ['rollback', 'commit'] as const) {
-      const transaction = await store.begin(5_000)
-      await store.emit('default', paid, { client: transaction, isOurs: true })
-      await transaction[how]()
-      expect(await store.read.list(EVERY_RUN)).toHaveLength(how === 'commit' ? 1 : 0)
-    }
-    const run = await ownedRun(store, by)
-    const fence = { uid: run.uid, owner: by.id, epoch: 1, seq: 1 }
-    await commit(store, by, step({ ...fence, epoch: 9 }, { events: [{ ...paid, id: 'e-2' }] }))
-    await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], PLAIN)
-    await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], RESENT)
-    const ids = (await store.read.list(EVERY_RUN)).map(({ id }) => id)
-    expect(ids.filter((id) => id.startsWith('event:'))).toEqual(['event:e-1:one', 'event:e-3:one'])
-  })
+  on(
+    'an event of a turn or a transaction starts runs with that, or not at all',
+    async (s) => {
+      const { store } = s
+      const by = worker()
+      await store.subscribe([
+        { definition: 'one', to: [{ event: 'paid', match: [], timeoutMs: null }] },
+      ])
+      const paid = { id: 'e-1', name: 'paid', keys: [], payload: '1' }
+      for (const how of ['rollback', 'commit'] as const) {
+        const transaction = await store.begin(5_000)
+        await store.emit('default', paid, { client: transaction, isOurs: true })
+        await transaction[how]()
+        expect(await store.read.list(EVERY_RUN)).toHaveLength(how === 'commit' ? 1 : 0)
+      }
+      const run = await ownedRun(store, by)
+      const fence = { uid: run.uid, owner: by.id, epoch: 1, seq: 1 }
+      await commit(store, by, step({ ...fence, epoch: 9 }, { events: [{ ...paid, id: 'e-2' }] }))
+      await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], PLAIN)
+      await store.commit(by, [step(fence, { events: [{ ...paid, id: 'e-3' }] })], RESENT)
+      const ids = (await store.read.list(EVERY_RUN)).map(({ id }) => id)
+      expect(ids.filter((id) => id.startsWith('event:'))).toEqual([
+        'event:e-1:one',
+        'event:e-3:one',
+      ])
+    },
+    TRANSACTIONAL,
+  )
 
   on('the id of a run that is there already is left to it', async ({ store }) => {
     await store.putSchedule(schedule())

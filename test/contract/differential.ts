@@ -17,7 +17,7 @@ export interface Compared {
 }
 
 const BASE_AT = 1_700_000_000_000
-const MAILBOX_MAX = 6
+export const MAILBOX_MAX = 6
 
 /** A schema of its own, with a clock that stands still until it is moved. */
 export async function onDriver(name: string, driver: Driver, schema: string): Promise<Compared> {
@@ -74,13 +74,14 @@ export async function differ(
   seed: number,
   steps: number,
   others: readonly Compared[],
+  baseAt = BASE_AT,
 ): Promise<Difference | null> {
   const rng = new Rng(seed)
   const memory = inMemory()
   const all = [memory, ...others]
   const operations = new Operations(rng, memory.store, memory.now)
   const setClock = (at: number) => Promise.all(all.map((one) => one.setClock(at)))
-  await setClock(BASE_AT)
+  await setClock(baseAt)
   for (let step = 1; step <= steps; step += 1) {
     if (rng.chance(0.12)) await setClock(memory.now() + rng.pick([1, 10, 50, 1_000, 31_000]))
     const operation = operations.next()

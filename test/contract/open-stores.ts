@@ -1,13 +1,16 @@
 // The stores of the contract tests, on the databases of this test run. The only file here that knows how a server
 // or an embedded database comes to be.
 
+import { Redis } from 'ioredis'
 import { afterAll } from 'vitest'
+import { openRedisStore } from '../../src/redis/open.js'
 import type { Driver, Lane } from '../../src/store/driver.js'
 import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openMemoryStore } from '../../src/store/memory.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { describeOn, freshSchema, urlOf } from '../support/databases.js'
+import { provideRedis, type RedisServer } from '../support/redis.mjs'
 import { unclosable } from '../support/world.js'
 import type { OpenStore, StoreUnderTest } from './store-contract.js'
 
@@ -120,6 +123,35 @@ export const openMemory: OpenStore = async (options = {}) => {
       offset += ms
     },
     close: async () => {},
+  }
+}
+
+/** All tests of one file share one Redis, each with keys of its own. */
+export function openRedis(): OpenStore {
+  let shared: Promise<{ server: RedisServer; client: Redis }> | null = null
+  const begin = async () => {
+    const server = await provideRedis()
+    return { server, client: new Redis(server.url) }
+  }
+  afterAll(async () => {
+    const redis = await shared
+    redis?.client.disconnect()
+    await redis?.server.stop()
+  })
+  return async (options = {}) => {
+    shared ??= begin()
+    const { server, client } = await shared
+    const schema = freshSchema()
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const given = { url: server.url, schema, version: 'test', log, snapshotEvery: 3, ...options }
+    const { store } = await openRedisStore(Redis, given)
+    return {
+      store,
+      advance: async (ms) => {
+        await client.hincrby(`perdure:{${schema}}:state`, 'ahead', ms)
+      },
+      close: () => store.close(),
+    }
   }
 }
 

@@ -38,17 +38,31 @@ export interface OpenOptions {
   readonly mailboxMax?: number
 }
 
+/** Of a case: what not every store has. */
+export const TRANSACTIONAL = { needs: 'transactions' } as const
+
+/** What a store has beside what all have. */
+export type Capability = (typeof TRANSACTIONAL)['needs']
+
 export type OpenStore = (options?: OpenOptions) => Promise<StoreUnderTest>
 
 /** One test with an empty store of its own. */
 export type Case = (
   title: string,
   body: (s: StoreUnderTest) => Promise<void>,
-  options?: OpenOptions,
+  options?: OpenOptions & { readonly needs?: Capability },
 ) => void
 
-export function storeContract(name: string, open: OpenStore): void {
-  const on: Case = (title, body, options) => {
+export function storeContract(
+  name: string,
+  open: OpenStore,
+  has: readonly Capability[] = ['transactions'],
+): void {
+  const on: Case = (title, body, { needs, ...options } = {}) => {
+    if (needs && !has.includes(needs)) {
+      test.skip(`${title} (${name} has no ${needs})`, () => {})
+      return
+    }
     test(title, async () => {
       const s = await open(options)
       try {

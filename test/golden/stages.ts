@@ -100,7 +100,7 @@ export function memoryShelf(): Shelf {
     put: async (tables) => {
       for (const row of tables.runs) {
         const run = memoryRun(row, tables)
-        store.runs.set(run.uid, run)
+        store.keep(run)
         store.byId.set(`${run.run.workspace}\u001f${run.run.id}`, run.uid)
       }
     },

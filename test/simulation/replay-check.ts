@@ -26,7 +26,7 @@ export async function replayed(row: MemoryRun): Promise<string | null> {
   world.heal()
   // Later than anything in the journal.
   world.jumpClock(86_400_000)
-  world.memory.runs.set(row.uid, beforeItsEnd(row, world.dbNow()))
+  world.memory.keep(beforeItsEnd(row, world.dbNow()))
   world.boot(0)
   const again = world.memory.runs.get(row.uid)
   const isOver = (): boolean => !again || isFinal(again.status) || again.reason === 'diverged'

@@ -6,7 +6,7 @@ import type { Database, DatabaseName } from './global-setup.js'
 
 export type { Database, DatabaseName }
 
-/** All four, in the order postgres15, postgres18, pglite, memory; a missing one says why in `skip`. */
+/** All of them, in the order postgres15, postgres18, pglite, memory, redis; a missing one says why in `skip`. */
 export function databases(...names: readonly DatabaseName[]): readonly Database[] {
   const all = inject('databases')
   return names.length === 0 ? all : all.filter(({ name }) => names.includes(name))

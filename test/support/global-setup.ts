@@ -6,11 +6,11 @@ import { findPgBouncer } from './pgbouncer.mjs'
 import { findRedis } from './redis.mjs'
 import { providePostgres } from './servers.mjs'
 
-export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory'
+export type DatabaseName = 'postgres15' | 'postgres18' | 'pglite' | 'memory' | 'redis'
 
 export interface Database extends Part {
   readonly name: DatabaseName
-  /** As `database` of createEngine; null for the store in memory, and when skipped. */
+  /** As `database` of createEngine; null for the store in memory and Redis (who needs one starts it), and when skipped. */
   readonly url: string | null
 }
 
@@ -56,7 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await stop()
     throw error
   }
-  project.provide('databases', databases)
+  project.provide('databases', [...databases, { ...redis, name: 'redis', url: null }])
   project.provide('pgbouncer', pgbouncer)
   project.provide('redis', redis)
   project.provide('fast', fast)

@@ -31,12 +31,17 @@ export function guard(command, { env = {}, user = {}, home = makeHome(user) } = 
   shell.stdin.on('error', () => {})
   shell.stdin.unref?.()
   shell.unref()
-  const stop = () =>
+  const end = () =>
     new Promise((resolve) => {
       shell.once('close', resolve)
       shell.ref()
       shell.stdin.end()
     })
+  let ending = null
+  const stop = () => {
+    ending ??= end()
+    return ending
+  }
   const ready = async (probe) => {
     const deadline = Date.now() + START_MS_MAX
     while (!(await probe().catch(() => false))) {

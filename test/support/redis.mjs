@@ -23,11 +23,14 @@ export async function provideRedis() {
   return url ? { url, stop: async () => {} } : startRedis()
 }
 
-/** @param {{ port?: number }} options where it is to listen; else anywhere */
-export async function startRedis({ port } = {}) {
+/** @param {{ port?: number, kept?: string, settings?: string[] }} options where it is to listen, and the folder of what it keeps */
+export async function startRedis({ port, kept, settings = [] } = {}) {
   const { binary, env } = await findRedis()
   const [free] = port === undefined ? await freePorts(1) : [port]
-  const guarded = guard([binary, '--port', String(free), ...SETTINGS], { env })
+  const keeping = kept ? ['--dir', kept, '--appendonly', 'yes', '--appendfsync', 'always'] : []
+  const guarded = guard([binary, '--port', String(free), ...SETTINGS, ...keeping, ...settings], {
+    env,
+  })
   await guarded.ready(() => answers(free))
   return { url: `redis://127.0.0.1:${free}`, port: free, stop: guarded.stop }
 }

@@ -1,19 +1,24 @@
 // A database with a schema of its own, engines on it, and a look behind them.
 
 import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import type { AnyClass } from '../../src/authoring/types.js'
 import { composeEngine, type Instead } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, PerdureError } from '../../src/index.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
+import type { Log } from '../../src/kernel/ports.js'
+import type { ToolStore } from '../../src/kernel/store.js'
 import { openHints } from '../../src/live-hints.js'
 import type { Opened } from '../../src/open-store.js'
+import { openRedisStore } from '../../src/redis/open.js'
 import type { Driver, SqlValue } from '../../src/store/driver.js'
 import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { type Database, freshSchema, urlOf } from './databases.js'
+import { provideRedis, type RedisServer } from './redis.mjs'
 
 type Row = Record<string, SqlValue>
 
@@ -65,6 +70,7 @@ export interface World {
 
 /** One world for all tests of a describe: they use definitions and ids of their own. */
 export function worldOn(database: Database): World {
+  if (database.name === 'redis') return worldOnRedis()
   const schema = freshSchema()
   let base: { driver: Driver; query: Driver['query'] } | null = null
   let offsetMs = 0
@@ -97,25 +103,13 @@ export function worldOn(database: Database): World {
   return {
     schema,
     sql,
-    async open(workflows, more = {}) {
-      const lines: string[] = []
-      const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
-      const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
-      const given = { database: 'memory:', schema, workflows, log, ...more.options }
-      const settings = readEngineOptions(given, more.env ?? {})
-      const bare = await openDriver()
-      const driver = more.driver?.(bare) ?? bare
-      const store = await openSqlStore({ driver, schema })
-      const opened = { store, hints: await openHints(driver, schema, log) }
-      const counters = newCounters()
-      const engine = await composeEngine(settings, {
-        opened: more.store?.(opened) ?? opened,
-        kernel: { counters, pollMs: 50, ...more.kernel },
-        ...(more.retentionEveryMs !== undefined && { retentionEveryMs: more.retentionEveryMs }),
-      })
-      onTestFinished(() => engine.close())
-      return Object.assign(engine as unknown as Engine<never>, { counters, lines }) as never
-    },
+    open: (workflows, more = {}) =>
+      engineIn(schema, workflows, more, async (log) => {
+        const bare = await openDriver()
+        const driver = more.driver?.(bare) ?? bare
+        const store = await openSqlStore({ driver, schema })
+        return { store, hints: await openHints(driver, schema, log) }
+      }) as never,
     async row(id) {
       const row = await one(
         `select uid::text, status, reason, owner::text, epoch, seq, (extract(epoch from due_at) * 1000)::float8 as due
@@ -136,6 +130,74 @@ export function worldOn(database: Database): World {
         'select date_trunc(''milliseconds'', clock_timestamp()) + ${offsetMs} * interval ''1 millisecond'''`)
     },
   }
+}
+
+/** A Redis of its own for a describe. It has no SQL. */
+function worldOnRedis(): World {
+  const schema = freshSchema()
+  const state = `perdure:{${schema}}:state`
+  let base: { readonly server: RedisServer; readonly client: Redis; readonly store: ToolStore }
+  const open = async (log: Log): Promise<Opened> =>
+    openRedisStore(Redis, { url: base.server.url, schema, version: 'test', log })
+
+  beforeAll(async () => {
+    const server = await provideRedis()
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const given = { url: server.url, schema, version: 'test', log, snapshotEvery: 50 }
+    const { store } = await openRedisStore(Redis, given)
+    base = { server, client: new Redis(server.url), store }
+  })
+  afterAll(async () => {
+    await base.store.close()
+    base.client.disconnect()
+    await base.server.stop()
+  })
+  const records = async () => {
+    const all = await base.store.selectRuns({ workspace: null, definition: null, ids: null })
+    return base.store.runRecords(all.map(({ uid }) => uid))
+  }
+  return {
+    schema,
+    sql: () => Promise.reject(new Error('Redis has no SQL')),
+    open: (workflows, more = {}) => engineIn(schema, workflows, more, open) as never,
+    async row(id) {
+      const found = (await records()).find((one) => one.id === id && one.workspace === 'default')
+      if (!found) throw new Error(`no run ${id}`)
+      const { uid, status, reason, owner, epoch, seq, dueAt } = found
+      return { uid, status, reason, owner, epoch, seq, dueAt }
+    },
+    async counts() {
+      const all = await records()
+      const journal = all.reduce((sum, one) => sum + one.journal.length, 0)
+      const messages = all.reduce((sum, one) => sum + one.messages.length, 0)
+      return { runs: all.length, journal, messages }
+    },
+    now: async () => (await base.store.dueSchedules(1)).now,
+    advance: async (ms) => void (await base.client.hincrby(state, 'ahead', ms)),
+  }
+}
+
+/** An engine that is closed when the test ends. */
+async function engineIn(
+  schema: string,
+  workflows: readonly unknown[],
+  more: More,
+  open: (log: Log) => Promise<Opened>,
+): Promise<unknown> {
+  const lines: string[] = []
+  const say = (level: string) => (message: string) => void lines.push(`${level}: ${message}`)
+  const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+  const given = { database: 'memory:', schema, workflows, log, ...more.options }
+  const settings = readEngineOptions(given, more.env ?? {})
+  const opened = await open(log)
+  const counters = newCounters()
+  const engine = await composeEngine(settings, {
+    opened: more.store?.(opened) ?? opened,
+    kernel: { counters, pollMs: 50, ...more.kernel },
+    ...(more.retentionEveryMs !== undefined && { retentionEveryMs: more.retentionEveryMs }),
+  })
+  onTestFinished(() => engine.close())
+  return Object.assign(engine as unknown as Engine<never>, { counters, lines })
 }
 
 async function openBase(

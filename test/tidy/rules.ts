@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   egress: ['model', 'authoring/graph/http-call.ts', 'node:*'],
   store: ['model', ...PORTS, 'pg', '@electric-sql/pglite', 'node:*'],
   upkeep: ['model', ...PORTS],
-  redis: ['model', ...PORTS, '*', 'node:*'],
+  redis: ['model', ...PORTS, 'store', 'live-hints.ts', '*', 'node:*'],
   bullmq: ['model', ...PORTS, 'live-hints.ts', 'engine/peer.ts', '*', 'node:*'],
   http: [...SURFACE, '*', 'node:*'],
   // Only types of the surface: it runs in browsers.

@@ -72,7 +72,7 @@ export interface Me {
   readonly workspace: string
   readonly version: string
   readonly features: {
-    readonly database: 'postgresql' | 'embedded' | 'memory'
+    readonly database: 'postgresql' | 'redis' | 'embedded' | 'memory'
     readonly isEmbedded: boolean
     readonly isWorker: boolean
     readonly retentionDays: number | null

@@ -89,6 +89,7 @@ function Who({ me: { name, role, workspace, workspaces } }: { readonly me: Me })
 
 const DATABASES: Readonly<Record<Me['features']['database'], string>> = {
   postgresql: 'PostgreSQL',
+  redis: 'Redis',
   embedded: 'embedded, in this process',
   memory: 'memory: gone when the process ends',
 }
