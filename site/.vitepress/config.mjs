@@ -15,7 +15,7 @@ for (const line of readFileSync(path('../../docs/README.md'), 'utf8').split('\n'
 export default {
   title: 'Perdure',
   description: 'Durable workflows for TypeScript on PostgreSQL',
-  srcDir: '../docs',
+  srcDir: 'pages',
   outDir: path('../../.cache/site'),
   cacheDir: path('../../.cache/vitepress'),
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
@@ -23,6 +23,8 @@ export default {
   ignoreDeadLinks: [
     /^\.\.?\/(\.\.\/)*(test|src|sql|examples|CHANGELOG|README|ARCHITECTURE|compose|Dockerfile)/,
   ],
+  // `pages` is a link to docs/: below the packages that show them.
+  vite: { resolve: { preserveSymlinks: true } },
   themeConfig: {
     sidebar,
     search: { provider: 'local' },
