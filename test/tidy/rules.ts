@@ -261,6 +261,20 @@ function folderOf(path: string): string {
   return rest.length === 0 ? '.' : folder
 }
 
+/** Each folder, with the others and the files directly in src that it imports, in order. */
+export function rooms(sources: readonly Source[]): ReadonlyMap<string, string> {
+  const roomOf = (path: string): string => path.split('/')[1] ?? ''
+  const found = new Map<string, Set<string>>()
+  for (const source of sources.filter(({ path }) => path.split('/').length > 2)) {
+    const room = roomOf(source.path)
+    const others = found.get(room) ?? new Set()
+    found.set(room, others)
+    for (const { target } of importsOf(source))
+      if (target.startsWith('src/') && roomOf(target) !== room) others.add(roomOf(target))
+  }
+  return new Map([...found].map(([room, others]) => [room, [...others].sort().join(', ')]))
+}
+
 interface Import {
   /** src/model/ids.ts, pg, node:fs */
   readonly target: string

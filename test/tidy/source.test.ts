@@ -16,6 +16,12 @@ test('every folder of src imports only what its layer may', () => {
   expect(rules.layers(src)).toEqual([])
 })
 
+test('ARCHITECTURE.md has every folder of src, with what it imports', () => {
+  const rows = [...read('ARCHITECTURE.md').matchAll(/^\| `src\/(\w+)` +\| .+ \| (.*?) *\|$/gm)]
+  const told = rows.map(([, room = '', imports = '']) => [room, imports] as const)
+  expect(new Map([...told].sort())).toEqual(new Map([...rules.rooms(src)].sort()))
+})
+
 test('src has no import cycles', () => {
   expect(rules.cycles(src)).toEqual([])
 })
