@@ -41,6 +41,11 @@ const NAMED = /\.workflow\.(ts|js|mjs|mts)$/
 const GRAPH = /\.graph\.json$/
 
 /** `seen` gets the files and folders that were looked at, also where it throws PROJECT_INVALID. */
+/** Where its perdure.config.ts is. */
+export function configOf({ folder, config }: Project): string | null {
+  return config === null ? null : relative('', join(folder, config))
+}
+
 export async function loadProject(given: string, seen = new Set<string>()): Promise<Project> {
   const folder = resolve(given)
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw folderMissing(given)

@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { announce } from '../../src/cli/address.js'
 import { harmless } from '../../src/cli/io.js'
+import { warnOfReadable } from '../../src/cli/secrets.js'
 import { perdure } from './captured.js'
 import { served } from './world.js'
 
@@ -57,6 +58,34 @@ test('B118 where a process serves, and its token, is for its owner alone, whatev
   expect(lstatSync(file).isSymbolicLink()).toBe(false)
   expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('mine')
   withdraw()
+})
+
+test('B118 a file with a secret that everybody may read is warned of, and one without is not', () => {
+  const lines: string[] = []
+  const log = { debug() {}, info() {}, error() {}, warn: (line: string) => void lines.push(line) }
+  const file = (name: string, content: string, mode: number): string => {
+    writeFileSync(join(folder, name), content)
+    chmodSync(join(folder, name), mode)
+    return join(folder, name)
+  }
+  const wide = [
+    file('tokens.env', 'PERDURE_TOKENS=admin:s3cret', 0o644),
+    file('url.env', 'DATABASE_URL=postgres://app:s3cret@db/app', 0o604),
+    file('perdure.config.ts', "export default { serve: { tokens: [{ token: 's3cret' }] } }", 0o644),
+  ]
+  const fine = [
+    file('mine.env', 'PERDURE_TOKENS=admin:s3cret', 0o600),
+    file('plain.env', 'DATABASE_URL=postgres://db/app', 0o644),
+    join(folder, 'nowhere.env'),
+    null,
+  ]
+  warnOfReadable([...wide, ...fine], log)
+  expect(lines).toEqual(
+    wide.map(
+      (path) =>
+        `${path} has a secret, and everybody on this machine may read it: chmod o-r ${path}`,
+    ),
+  )
 })
 
 test.each(['the directory', 'lock', 'postgres'])(

@@ -15,8 +15,9 @@ import { type Health, serveHealth } from '../health.js'
 import type { Io } from '../io.js'
 import { listen, readPort } from '../listen.js'
 import type { AddCommand, Common } from '../program.js'
-import { engineOptionsOf, loadProject, type Project } from '../project.js'
+import { configOf, engineOptionsOf, loadProject, type Project } from '../project.js'
 import { nothingFound } from '../project-errors.js'
+import { warnOfReadable } from '../secrets.js'
 import { heedSignals, leaveSoon } from '../stopping.js'
 import { ownToken, tokensOf } from '../tokens.js'
 
@@ -56,6 +57,7 @@ export const addServe: AddCommand = ({ io, root, act }) => {
     const log = logOf(io)
     const stopping = heedSignals()
     const project = await loadProject(folder)
+    warnOfReadable(['.env', configOf(project)], log)
     const options = optionsFor(project, given, log, worker)
     const shown = serveOptions(io, project, given, log)
     readServeOptions(shown)
@@ -93,6 +95,7 @@ export const addWorker: AddCommand = ({ io, root, act }) => {
     const log = logOf(io)
     const stopping = heedSignals()
     const project = await loadProject(folder)
+    warnOfReadable(['.env', configOf(project)], log)
     if (project.definitions.length === 0 && project.config === null) throw nothingFound(folder)
     const options = optionsFor(project, given, log, true)
     const place = await placeOf(options)
