@@ -129,6 +129,7 @@ describe('a transaction', { timeout: 60_000 }, () => {
         },
       ],
       rowCount: 1,
+      command: 'SELECT',
     })
     const counts = []
     for (const sql of [

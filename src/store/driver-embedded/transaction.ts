@@ -57,7 +57,8 @@ export class EmbeddedTransaction implements DriverTransaction {
         await this.#end(endedBySqlError(), 'rollback')
         throw endedBySqlError()
       }
-      return { ...result, rowCount: result.rowCount ?? null }
+      const { rows, rowCount = null, command } = result
+      return { rows, rowCount, ...(command && { command }) }
     })
   }
 
