@@ -32,7 +32,7 @@ describe('createEngine refuses, before it touches a database,', () => {
     { options: { schema: 'a"b' }, code: 'SCHEMA_NAME_INVALID', says: 'small letter' },
     { options: { schema: 'Upper' }, code: 'SCHEMA_NAME_INVALID', says: 'small letter' },
     { options: { schema: 5 }, code: 'SCHEMA_NAME_INVALID', says: 'small letter' },
-    { options: { database: 'redis://localhost' }, code: 'OPTION_INVALID', says: 'postgres://' },
+    { options: { database: 'mysql://localhost' }, code: 'OPTION_INVALID', says: 'postgres://' },
     { options: { database: 'mysql://a:secret@b/c' }, code: 'OPTION_INVALID', says: 'postgres://' },
     { options: { construct: 'new' }, code: 'OPTION_INVALID', says: 'function' },
     { options: { database: 'nonsense' }, code: 'OPTION_INVALID', says: 'postgres://' },
