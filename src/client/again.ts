@@ -6,6 +6,7 @@ import { PerdureError } from '../model/errors.js'
 const PATIENCE_MS = 30_000
 /** Somebody waits for the answer. */
 const RESENT_MS = 10_000
+const RESENT_PAUSE_MAX_MS = 500
 const PAUSE_MS = 200
 const PAUSE_MAX_MS = 5_000
 
@@ -21,13 +22,19 @@ const PASSING = [
 export class Patience {
   private readonly connection: { readonly isReached: boolean }
   private readonly patienceMs: number
+  private readonly pauseMaxMs: number
   private failedAt: number | null = null
   private pauseMs = PAUSE_MS
 
   /** An address that has never answered is rather wrong than restarting. */
-  constructor(connection: { readonly isReached: boolean }, patienceMs = PATIENCE_MS) {
+  constructor(
+    connection: { readonly isReached: boolean },
+    patienceMs = PATIENCE_MS,
+    pauseMaxMs = PAUSE_MAX_MS,
+  ) {
     this.connection = connection
     this.patienceMs = patienceMs
+    this.pauseMaxMs = pauseMaxMs
   }
 
   reached(): void {
@@ -40,8 +47,9 @@ export class Patience {
     this.failedAt ??= now
     const isPassing = PerdureError.is(error, ...PASSING) && this.connection.isReached
     if (!isPassing || now - this.failedAt > this.patienceMs) throw error
-    await pause(this.pauseMs, signal)
-    this.pauseMs = Math.min(this.pauseMs * 2, PAUSE_MAX_MS)
+    // Those that have lost one server together do not come back together.
+    await pause(this.pauseMs * (0.5 + Math.random() / 2), signal)
+    this.pauseMs = Math.min(this.pauseMs * 2, this.pauseMaxMs)
   }
 }
 
@@ -54,7 +62,7 @@ export async function startAgain<T>(
   starts: readonly Start[],
   ask: () => Promise<T>,
 ): Promise<T> {
-  const patience = new Patience(connection, RESENT_MS)
+  const patience = new Patience(connection, RESENT_MS, RESENT_PAUSE_MAX_MS)
   for (;;) {
     try {
       return await ask()
