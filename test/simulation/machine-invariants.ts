@@ -14,7 +14,13 @@ type Fail = (number: number | string, message: string) => void
 const MACHINES = ['machine', 'counter']
 export const isMachine = ({ run }: MemoryRun): boolean => MACHINES.includes(run.definition)
 
-const leftBy = ({ payload }: Entry): Left => decode(payload ?? '') as Left
+/** An entry never changes, and each of them is looked at after every change of its run. */
+const decoded = new WeakMap<Entry, Left>()
+function leftBy(entry: Entry): Left {
+  const left = decoded.get(entry) ?? (decode(entry.payload ?? '') as Left)
+  decoded.set(entry, left)
+  return left
+}
 const isCheckpoint = ({ meta }: Entry): boolean => meta?.checkpoint !== undefined
 /** The failure of a transition: of a step that starts a child, or asks guards, nothing is kept. */
 const isFailure = ({ kind, meta }: Entry): boolean =>
@@ -36,17 +42,18 @@ export function checkMachine(row: MemoryRun, fail: Fail): void {
 /** What people see is what the last outcome has left. */
 function checkShown(row: MemoryRun, fail: Fail): void {
   const places =
-    row.run.definition === 'machine'
+    row.run.definition === 'machine' && row.journal.some(isFailure)
       ? machineOf(JSON.parse(row.run.input) as readonly Op[], NO_STAGE).places
       : null
-  let [place, state, error]: (string | null)[] = [null, null, null]
+  let [place, error]: (string | null)[] = [null, null]
+  let last: unknown = null
   let at = 'p1'
   for (const entry of row.journal) {
     if (isCheckpoint(entry)) {
       const left = leftBy(entry)
       at = left.place
       place = left.place
-      state = JSON.stringify(left.state)
+      last = left.state
       error = null
     } else if (isFailure(entry) && places) {
       const name = lastOf(entry.name)
@@ -65,6 +72,7 @@ function checkShown(row: MemoryRun, fail: Fail): void {
       error = entry.payload
     }
   }
+  const state = last === null ? null : JSON.stringify(last)
   const shown = row.state === null ? null : JSON.stringify(decode(row.state))
   if (row.place !== place || shown !== state || row.error !== error) {
     const is = JSON.stringify([row.place, shown, row.error])
