@@ -11,17 +11,17 @@ const LARGE = ['w7', 'w12']
  */
 export function plan({ quick }) {
   const rate = quick
-    ? { seconds: 1, warmSeconds: 0.5, peerWidthMax: 300 }
+    ? { seconds: 0.7, warmSeconds: 0.3, peerWidthMax: 300 }
     : { seconds: 4, warmSeconds: 2 }
-  const queue = quick ? { seconds: 1, warmSeconds: 0.5 } : { seconds: 5, warmSeconds: 2 }
+  const queue = quick ? { seconds: 0.7, warmSeconds: 0.3 } : { seconds: 5, warmSeconds: 2 }
   const all = [
     { id: 'w1', systems: 'all', options: rate },
     { id: 'w2', systems: 'all', options: rate },
-    { id: 'w3', systems: 'all', options: { runs: quick ? 150 : 300, seconds: quick ? 2 : 8 } },
-    { id: 'w4', systems: 'all', options: { runs: 2_000 } },
-    { id: 'w5', systems: 'all', options: { runs: 1_000 } },
-    { id: 'w6', systems: 'all', options: { steps: quick ? 500 : 1_000 } },
-    { id: 'long', of: 'w6', systems: 'own', options: { steps: quick ? 2_000 : 10_000 } },
+    { id: 'w3', systems: 'all', options: { runs: quick ? 100 : 300, seconds: quick ? 1 : 8 } },
+    { id: 'w4', systems: 'all', options: { runs: quick ? 500 : 2_000 } },
+    { id: 'w5', systems: 'all', options: { runs: quick ? 300 : 1_000 } },
+    { id: 'w6', systems: 'all', options: { steps: quick ? 200 : 1_000 } },
+    { id: 'long', of: 'w6', systems: 'own', options: { steps: quick ? 1_000 : 10_000 } },
     { id: 'memory10k', of: 'w7', workload: 'memory', systems: 'own', options: { runs: 10_000 } },
     { id: 'memory100k', of: 'w7', workload: 'memory', systems: 'own', options: { runs: MANY } },
     {

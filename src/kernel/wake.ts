@@ -97,6 +97,8 @@ function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): v
     sent ||= delta.kind === 'message'
     if (delta.kind !== 'turn') continue
     sent ||= delta.messages.length > 0
+    // One that is given back goes on elsewhere at once.
+    sent ||= delta.next.kind === 'release'
     ended ||= delta.next.kind === 'end'
   }
   sent ||= ended && deps.endsAreTold

@@ -3,7 +3,7 @@
 import type { Kernel } from '../../src/kernel/api.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
 import { createKernel } from '../../src/kernel/engine.js'
-import type { Ports } from '../../src/kernel/ports.js'
+import type { Hint, Ports } from '../../src/kernel/ports.js'
 import { type Store, StoreRefused } from '../../src/kernel/store.js'
 import type { RunId } from '../../src/model/ids.js'
 import type { Program, StepOrder, Turn } from '../../src/model/program.js'
@@ -29,6 +29,8 @@ export class Bench {
   readonly counters: Counters = newCounters()
   private now = 1_700_000_000_000
   private timers: { at: number; callback: () => void }[] = []
+  private readonly listeners = new Set<(hint: Hint) => unknown>()
+  private opened = 0
   private held: { apply(): void; refuse(): void }[] | null = null
 
   open(build: string, body: (turn: Turn) => Promise<string>, closeGraceMs = 0): Promise<Kernel> {
@@ -103,6 +105,8 @@ export class Bench {
 
   private ports(): Ports {
     const say = (message: string): void => void this.said.push(message)
+    this.opened += 1
+    const number = this.opened
     return {
       clock: {
         monotonic: () => this.now,
@@ -116,10 +120,19 @@ export class Bench {
       },
       quiet: { next: (callback) => void setImmediate(callback) },
       random: {
-        bytes: (count) => new Uint8Array(count).fill(this.memory.runs.size),
+        bytes: (count) => new Uint8Array(count).fill(this.memory.runs.size).fill(number, 0, 1),
         fraction: () => 0.5,
       },
-      hints: { publish: () => {}, subscribe: () => () => {}, close: async () => {} },
+      hints: {
+        publish: (hint) => {
+          for (const hear of this.listeners) hear(hint)
+        },
+        subscribe: (hear) => {
+          this.listeners.add(hear)
+          return () => this.listeners.delete(hear)
+        },
+        close: async () => {},
+      },
       log: { debug: () => {}, info: () => {}, warn: say, error: say },
       fault: () => {},
     }

@@ -71,3 +71,33 @@ test('a step that is running when its process leaves still reaches other runs', 
   expect(row?.journal.map(({ kind }) => kind)).toContain('step.completed')
   await expect(kernel.signal(to, 'late', null, null)).rejects.toThrow('closed')
 })
+
+test('a run that is given back goes on elsewhere at once, before anybody polls', async () => {
+  const bench = new Bench()
+  let goOn = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const body = async (turn: Turn): Promise<string> => {
+    const execute: StepOrder['execute'] = async () => {
+      await gate
+      return { value: '"paid"' }
+    }
+    await turn.step('pay', { label: 'inline', retry: NO_RETRY, timeoutMs: null, execute })
+    await bench.step(turn, 'ship')
+    return '"end"'
+  }
+  const first = await bench.open('one', body, 1_000)
+  const second = await bench.open('one', body)
+  await bench.pass(1_000)
+  await first.start(start)
+  await bench.pass(0)
+  const closed = first.close()
+  goOn()
+  for (let i = 0; i < 3; i += 1) await bench.pass(0)
+  expect(bench.calls).toEqual(['ship'])
+  expect(bench.memory.find(to.workspace, to.id)?.status).toBe('completed')
+  await bench.pass(1_000)
+  await closed
+  await second.close()
+})
