@@ -142,6 +142,8 @@ describeInBrowser('the pages beside the runs', () => {
       await dialog.getByLabel('Token').fill(token)
       await dialog.getByRole('button', { name: 'Go on' }).click()
     }
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
     await signIn('nobody-0123456789abcdef')
     await dialog.getByText('You are not signed in.').waitFor()
     expect(await page.getByRole('link', { name: 'pub-1' }).count()).toBe(0)

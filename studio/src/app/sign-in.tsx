@@ -34,7 +34,7 @@ export function SignIn() {
     void signIn()
   }
   return (
-    <Dialog title="Who asks?" onClose={() => {}} width={420}>
+    <Dialog title="Who asks?" width={420}>
       <form className="stack" onSubmit={submit}>
         <p className="muted">
           This server lets in who has a token. It is kept until this tab is closed.

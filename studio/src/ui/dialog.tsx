@@ -1,4 +1,4 @@
-// The browser's own dialog: it keeps the focus inside, and Escape closes it.
+// The browser's own dialog: it keeps the focus inside, and Escape closes it, unless nothing can be done without it.
 
 import { type ReactNode, useEffect, useRef } from 'react'
 import { IconButton } from './button.js'
@@ -11,7 +11,8 @@ export function Dialog({
   width = 480,
 }: {
   readonly title: string
-  readonly onClose: () => void
+  /** Left out: it stays until it is answered. */
+  readonly onClose?: () => void
   readonly children: ReactNode
   readonly width?: number
 }) {
@@ -29,13 +30,15 @@ export function Dialog({
       className="dialog"
       aria-label={title}
       style={{ width }}
-      onClose={onClose}
-      onPointerDown={(event) => event.target === ref.current && ref.current?.close()}
+      onClose={onClose ?? (() => ref.current?.showModal())}
+      onPointerDown={(event) => onClose && event.target === ref.current && ref.current?.close()}
     >
       <div className="dialog-inside">
         <header className="dialog-head">
           <h2>{title}</h2>
-          <IconButton label="Close" icon="close" onClick={() => ref.current?.close()} />
+          {onClose && (
+            <IconButton label="Close" icon="close" onClick={() => ref.current?.close()} />
+          )}
         </header>
         {children}
       </div>
