@@ -1,13 +1,11 @@
 // Composes an engine: options, store, ports, kernel, styles, and the public calls around them.
 
-import type { AnyClass, Definition } from './authoring/types.js'
 import { deliveryPrograms } from './deliveries.js'
 import { makeClient } from './engine/client.js'
 import type { Core } from './engine/core.js'
-import type { EngineOptions } from './engine/engine-options.js'
 import { Following } from './engine/following.js'
 import { describeNodeTypes } from './engine/node-types.js'
-import { readEngineOptions, type Settings } from './engine/options.js'
+import type { Settings } from './engine/options.js'
 import { type MemoryKernel, makeStateless } from './engine/stateless.js'
 import type { StoredGraphs } from './engine/stored-graphs.js'
 import { systemCalls } from './engine/system.js'
@@ -32,14 +30,6 @@ import { VERSION } from './version.js'
 
 /** People watch what is followed: it is asked for so much more often than the rest. */
 const FOLLOWED_SHARE = 5
-
-/** Opens the database, makes its tables if they are not there, and takes up work. */
-export async function createEngine<
-  const W extends readonly (Definition | AnyClass)[] = readonly [],
->(options: EngineOptions<W> = {}): Promise<Engine<W>> {
-  const engine = await composeEngine(readEngineOptions(options, process.env))
-  return engine as Engine<W>
-}
 
 /** What tests and tools may put in the place of the usual. Not part of the public surface. */
 export interface Instead {

@@ -10,7 +10,7 @@ import { type ErrorCode, PerdureError } from '../model/errors.js'
 import { addressIn } from './address.js'
 import type { Io } from './io.js'
 import { placeOf } from './place.js'
-import type { Cli, Common } from './program.js'
+import type { Common } from './program.js'
 
 export interface Talk {
   readonly client: RemoteClient
@@ -20,22 +20,6 @@ export interface Talk {
   lines(asked: Asked): AsyncGenerator<string>
   close(): Promise<void>
 }
-
-/** `action` with somebody to talk to, who is left when it is over. */
-export function talking<O>(
-  { io }: Pick<Cli, 'io'>,
-  work: (talk: Talk, args: readonly string[], options: O & Common) => Promise<Exited>,
-): (args: readonly string[], options: O & Common) => Promise<Exited> {
-  return async (args, options) => {
-    const talk = await connect(io, options)
-    try {
-      return await work(talk, args, options)
-    } finally {
-      await talk.close()
-    }
-  }
-}
-type Exited = ReturnType<Parameters<Cli['act']>[1]> extends Promise<infer E> ? E : never
 
 const FOLDER = '.perdure'
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { parseJson } from '../http/json.js'
-import { duration } from '../index.js'
-import { PerdureError } from '../model/errors.js'
+import { optionInvalid, PerdureError } from '../model/errors.js'
+import { duration } from '../model/time.js'
 import type { Io } from './io.js'
 
 /** As the API takes it. */
@@ -80,6 +80,13 @@ export function pair(text: string, before: Pairs = {}): Pairs {
 export function whole(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It is a whole number.')
+}
+
+/** The text of --port, or of the environment. */
+export function readPort(text: string | undefined, option: string): number | undefined {
+  if (text === undefined || text === '') return undefined
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw optionInvalid(option, 'perdure', text, 'a whole number from 0 to 65535')
 }
 
 /** Left-out options are not given at all. */

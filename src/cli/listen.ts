@@ -3,17 +3,9 @@
 import { type ServeOptions, type Serving, serve } from '../http/index.js'
 import { isPortTaken } from '../http/port.js'
 import type { Engine } from '../index.js'
-import { optionInvalid } from '../model/errors.js'
 
 const PORT = 4114
 const PORTS_TRIED = 20
-
-/** The text of --port, or of the environment. */
-export function readPort(text: string | undefined, option: string): number | undefined {
-  if (text === undefined || text === '') return undefined
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw optionInvalid(option, 'perdure', text, 'a whole number from 0 to 65535')
-}
 
 export async function listen<W>(engine: Engine<W>, options: ServeOptions): Promise<Serving> {
   if (options.port !== undefined) return serve(engine, options)

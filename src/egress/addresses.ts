@@ -62,43 +62,54 @@ const rangesOf = (...texts: readonly string[]): readonly Range[] =>
     return range
   })
 
-const BLOCKED = rangesOf(
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/128',
-  '::1/128',
-  // Local NAT64, discard, Teredo, and the site-local range of old.
-  '64:ff9b:1::/48',
-  '100::/64',
-  '2001::/32',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
+/** Read when the first address is judged: an engine that calls no service does not begin with it. */
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+const blocked = once(() =>
+  rangesOf(
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.0.0.0/24',
+    '192.168.0.0/16',
+    '198.18.0.0/15',
+    '224.0.0.0/4',
+    '240.0.0.0/4',
+    '::/128',
+    '::1/128',
+    // Local NAT64, discard, Teredo, and the site-local range of old.
+    '64:ff9b:1::/48',
+    '100::/64',
+    '2001::/32',
+    'fc00::/7',
+    'fe80::/10',
+    'fec0::/10',
+    'ff00::/8',
+  ),
 )
 
 /** Ranges whose addresses have an IPv4 address in them, and how many bits stand to the right of it. */
-const CARRIERS: readonly (readonly [Range, bigint])[] = [
+const carriers = once((): readonly (readonly [Range, bigint])[] => [
   ...rangesOf('::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96').map(
     (range) => [range, 0n] as const,
   ),
   ...rangesOf('2002::/16').map((range) => [range, 80n] as const),
-]
+])
 
 /** The address, and the IPv4 address that it carries. */
 export function meaningsOf(address: Address): readonly Address[] {
-  const carried = CARRIERS.filter(([range]) => isWithin(address, range)).map(
-    ([, rest]): Address => ({ family: 4, value: (address.value >> rest) & 0xffffffffn }),
-  )
+  const carried = carriers()
+    .filter(([range]) => isWithin(address, range))
+    .map(([, rest]): Address => ({ family: 4, value: (address.value >> rest) & 0xffffffffn }))
   return [address, ...carried]
 }
 
@@ -106,5 +117,5 @@ export function meaningsOf(address: Address): readonly Address[] {
 export function isPrivate(text: string): boolean {
   const address = readAddress(text)
   if (!address) return true
-  return meaningsOf(address).some((one) => BLOCKED.some((range) => isWithin(one, range)))
+  return meaningsOf(address).some((one) => blocked().some((range) => isWithin(one, range)))
 }

@@ -3,7 +3,7 @@
 import type { Log } from '../index.js'
 import { type ErrorCode, PerdureError } from '../model/errors.js'
 import { internal } from './errors.js'
-import { plain } from './values.js'
+import { plain } from './plain.js'
 
 /** The one table. What a caller can change is 4xx; what stands here as 500 would be a fault of ours. */
 export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {

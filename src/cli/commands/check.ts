@@ -1,8 +1,7 @@
 // perdure check: would the runs that have not ended go on with the code of this folder?
 
 import type { EngineOptions } from '../../index.js'
-import { type CheckedShape, type CheckReport, checkLines, checkRuns } from '../../tools/check.js'
-import { serverOf } from '../connect.js'
+import type { CheckedShape, CheckReport } from '../../tools/check.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import { placeOf, workspaceOf } from '../place.js'
@@ -20,6 +19,10 @@ export const checkCommand =
       .argument('[folder]', 'where the code is', '.')
       .description('replay every run that has not ended, read-only; exit 1 if one would diverge')
     act(command, async ([folder = '.'], options) => {
+      const [{ checkLines, checkRuns }, { serverOf }] = await Promise.all([
+        import('../../tools/check.js'),
+        import('../connect.js'),
+      ])
       const { worker: _, retention: __, ...engine } = await load(folder)
       const place = placeOf(io, options)
       const isSaid = options.database !== undefined || engine.database === undefined

@@ -1,10 +1,10 @@
 // perdure dev [folder]
 
 import { bannerLines, FIRST_PROGRAM } from '../banner.js'
-import { Dev, type Reload } from '../dev.js'
+import type { Reload } from '../dev.js'
 import { EXIT, printError } from '../exit.js'
+import { readPort } from '../input.js'
 import type { Io } from '../io.js'
-import { readPort } from '../listen.js'
 import type { AddCommand } from '../program.js'
 import { heedSignals, leaveSoon } from '../stopping.js'
 
@@ -25,6 +25,7 @@ export const addDev: AddCommand = ({ io, root, act }) => {
   act<Given>(command, async ([folder = '.'], given) => {
     const { port, host, studio, token, database, schema, verbose } = given
     const stopping = heedSignals()
+    const { Dev } = await import('../dev.js')
     const dev = await Dev.open({
       folder,
       port: readPort(port, '--port'),

@@ -1,7 +1,7 @@
 // perdure doctor: what is wrong, and what to do about it.
 
 import { dirname } from 'node:path'
-import { examine, type Finding } from '../../tools/doctor.js'
+import type { Finding } from '../../tools/doctor.js'
 import { addressIn } from '../address.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
@@ -13,6 +13,7 @@ export const addDoctor: AddCommand = ({ io, root, act }) => {
     .command('doctor')
     .description('look for what keeps runs from going on; exit 1 if something is wrong')
   act(command, async (_, options) => {
+    const { examine } = await import('../../tools/doctor.js')
     const place = placeOf(io, options)
     const findings = await examine(place)
     for (const finding of findings) {

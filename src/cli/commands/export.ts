@@ -5,9 +5,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import type { Asked } from '../../client/connection.js'
-import { exportRuns, relayRuns, type ExportOptions as Which } from '../../tools/export.js'
-import { importRuns } from '../../tools/import.js'
-import { serverOf } from '../connect.js'
+import type { ExportOptions as Which } from '../../tools/export.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import { placeOf, workspaceOf } from '../place.js'
@@ -28,6 +26,10 @@ export const addExport: AddCommand = ({ io, root, act }) => {
     .option('--out <file>', 'a file instead of stdout')
     .option('--copy', 'to look at: they go on here, and the import pauses them')
   act<ExportOptions>(command, async (ids, options) => {
+    const [{ exportRuns, relayRuns }, { serverOf }] = await Promise.all([
+      import('../../tools/export.js'),
+      import('../connect.js'),
+    ])
     const { workflow: definition = null, copy: isCopy = false, out } = options
     const workspace = workspaceOf(io, options)
     const which = { workspace, definition, ids: ids.length > 0 ? ids : null, isCopy }
@@ -117,6 +119,7 @@ export const addImport: AddCommand = ({ io, root, act }) => {
     .description('take runs into the database, all or none; each goes on at its place')
     .option('--skip-existing', 'leave out runs that are there already')
   act<ImportOptions>(command, async ([file], options) => {
+    const { importRuns } = await import('../../tools/import.js')
     const { skipExisting = false } = options
     const done = await importRuns(placeOf(io, options), linesOf(io, file), { skipExisting })
     if (options.json) io.out(JSON.stringify(done))

@@ -1,11 +1,9 @@
 // perdure graph validate, graph render. Of files: neither needs a server.
 
 import { dirname, resolve } from 'node:path'
-import { checkGraph } from '../../authoring/graph/check.js'
 import type { GraphJson } from '../../index.js'
 import { PerdureError } from '../../model/errors.js'
 import { importFresh } from '../bundle.js'
-import { connect } from '../connect.js'
 import { EXIT, type Exit } from '../exit.js'
 import { parsed, readText } from '../input.js'
 import type { Io } from '../io.js'
@@ -67,6 +65,7 @@ function tell(io: Io, file: string, problems: Problems, isJson: boolean): void {
 }
 
 async function problemsOf(io: Io, file: string): Promise<Problems> {
+  const { checkGraph } = await import('../../authoring/graph/check.js')
   try {
     const graphs = await graphsIn(io, file)
     return graphs.flatMap((graph) => checkGraph(graph, ownTypes(graph)).problems)
@@ -105,6 +104,7 @@ async function graphsIn(io: Io, file: string): Promise<readonly GraphJson[]> {
 }
 
 async function storedGraph({ io }: Cli, name: string, options: Common): Promise<GraphJson> {
+  const { connect } = await import('../connect.js')
   const talk = await connect(io, options)
   try {
     const stored = await talk.client.graphs.get(name)

@@ -1,7 +1,7 @@
-// The commands, in the order of the help.
+// The commands, in the order of the help. All of them are read at each start, so a file here imports what declares a command;
+// what executes it is imported when it is executed.
 
 import type { AddCommand } from '../program.js'
-import { engineOptionsOf, loadProject } from '../project.js'
 import { checkCommand } from './check.js'
 import { addDev } from './dev.js'
 import { addDoctor } from './doctor.js'
@@ -29,7 +29,10 @@ export const COMMANDS: readonly AddCommand[] = [
   addSchedules,
   addGraph,
   addSystem,
-  checkCommand(async (folder) => engineOptionsOf(await loadProject(folder))),
+  checkCommand(async (folder) => {
+    const { engineOptionsOf, loadProject } = await import('../project.js')
+    return engineOptionsOf(await loadProject(folder))
+  }),
   addMigrate,
   addExport,
   addImport,

@@ -2,7 +2,6 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { folderTaken } from '../../tools/errors.js'
 import { EXIT } from '../exit.js'
 import type { AddCommand } from '../program.js'
 import { starterFiles } from '../starter.js'
@@ -13,6 +12,7 @@ export const addInit: AddCommand = ({ io, root, act }) => {
     .argument('[folder]', 'made if it is not there', '.')
     .description('a new folder with a workflow and its test')
   act(command, async ([given = '.'], options) => {
+    const { folderTaken } = await import('../../tools/errors.js')
     const folder = resolve(io.cwd, given)
     const files = starterFiles(nameOf(folder), ownVersion())
     const there = Object.keys(files).filter((file) => existsSync(join(folder, file)))

@@ -2,7 +2,7 @@
 
 import type { JournalEntry, RunInfo } from '../../index.js'
 import { runNotFound } from '../../model/errors.js'
-import { type Talk, talking } from '../connect.js'
+import type { Talk } from '../connect.js'
 import { EXIT, type Exit } from '../exit.js'
 import { type FilterOptions, filterable, filterOf } from '../filter.js'
 import { follow } from '../follow.js'
@@ -12,6 +12,7 @@ import type { AddCommand, Cli } from '../program.js'
 import { explained } from '../show/commands.js'
 import { journalTable, runsTable, shownRun } from '../show/run.js'
 import { json, jsonBlock } from '../show/text.js'
+import { talking } from '../talking.js'
 import { watchRuns } from '../watch.js'
 
 const ENTRIES_MAX = 2_000

@@ -1,6 +1,5 @@
 // perdure migrate: the tables of a database, brought to this version.
 
-import { migrateDatabase, migrationScript } from '../../tools/migrations.js'
 import { EXIT } from '../exit.js'
 import { placeOf } from '../place.js'
 import type { AddCommand } from '../program.js'
@@ -17,6 +16,7 @@ export const addMigrate: AddCommand = ({ io, root, act }) => {
     .option('--check', 'write nothing; exit 1 if something is pending')
     .option('--dump-sql', 'print the SQL, for psql; it may be run again and again')
   act<Options>(command, async (_, options) => {
+    const { migrateDatabase, migrationScript } = await import('../../tools/migrations.js')
     if (options.dumpSql) {
       io.out(migrationScript(options.schema ?? 'perdure'))
       return EXIT.done

@@ -2,7 +2,6 @@
 
 import { PerdureError } from '../../model/errors.js'
 import type { Talk } from '../connect.js'
-import { talking } from '../connect.js'
 import { EXIT, type Exit } from '../exit.js'
 import { type FilterOptions, filterable, filterOf } from '../filter.js'
 import { given, type Pairs, pair, parsed, readValue, whole } from '../input.js'
@@ -10,6 +9,7 @@ import type { Io } from '../io.js'
 import type { AddCommand, Cli, Common } from '../program.js'
 import { perdure } from '../show/commands.js'
 import { json } from '../show/text.js'
+import { talking } from '../talking.js'
 
 interface ManyOptions extends FilterOptions {
   readonly because?: string

@@ -3,13 +3,13 @@
 import type { Command } from 'commander'
 import type { ScheduleInfo } from '../../index.js'
 import { didYouMean, PerdureError } from '../../model/errors.js'
-import { talking } from '../connect.js'
 import { EXIT } from '../exit.js'
 import { given, momentOf, type Pairs, pair, readValue, whole } from '../input.js'
 import type { AddCommand, Cli } from '../program.js'
 import { perdure } from '../show/commands.js'
 import { type Column, json, table } from '../show/text.js'
 import { ago, clock, span } from '../show/time.js'
+import { talking } from '../talking.js'
 
 interface SetOptions {
   readonly workflow: string

@@ -1,11 +1,11 @@
 // perdure signal, trigger, send, emit
 
-import { talking } from '../connect.js'
 import { EXIT } from '../exit.js'
 import { given, readValue } from '../input.js'
 import type { AddCommand, Cli } from '../program.js'
 import { aboutOf, wordOf } from '../show/status.js'
 import { json } from '../show/text.js'
+import { talking } from '../talking.js'
 
 interface Options {
   readonly id?: string

@@ -1,7 +1,7 @@
 // perdure start, perdure run
 
 import type { Command } from 'commander'
-import { type Talk, talking } from '../connect.js'
+import type { Talk } from '../connect.js'
 import { EXIT } from '../exit.js'
 import { follow } from '../follow.js'
 import { given, type Pairs, pair, readValue, whole } from '../input.js'
@@ -9,6 +9,7 @@ import type { Io } from '../io.js'
 import type { AddCommand } from '../program.js'
 import { perdure } from '../show/commands.js'
 import { json } from '../show/text.js'
+import { talking } from '../talking.js'
 
 interface StartOptions {
   readonly input?: string

@@ -1,13 +1,14 @@
 // perdure workflows, workers, limits
 
 import type { Description, LimitInfo, WorkerInfo } from '../../index.js'
-import { type Talk, talking } from '../connect.js'
+import type { Talk } from '../connect.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import type { AddCommand, Cli } from '../program.js'
 import { describedLines } from '../show/definition.js'
 import { type Column, json, table } from '../show/text.js'
 import { ago, span } from '../show/time.js'
+import { talking } from '../talking.js'
 
 export const addSystem: AddCommand = (cli) => {
   addWorkflows(cli)

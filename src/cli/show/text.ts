@@ -1,6 +1,6 @@
 // Columns of characters. Lengths are counted before anything is painted.
 
-import { plain } from '../../http/values.js'
+import { plain } from '../../http/plain.js'
 import type { Paint } from '../io.js'
 
 export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ').trim()
