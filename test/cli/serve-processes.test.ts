@@ -62,10 +62,11 @@ test('what cannot serve is refused before anything is opened, and says what to d
     perdure(['serve', '--port', '0'], folder),
     perdure(['worker', 'empty', '--database', 'postgres://nobody@127.0.0.1:1/x'], folder),
     perdure(['serve', '--port', '70000'], folder, { PERDURE_TOKENS: 'nonsense' }),
+    perdure(['worker', '--health-port', 'x'], folder),
   ]
   const codes = await Promise.all(started.map(({ ended }) => ended))
-  expect(codes).toEqual([2, 2, 2, 2])
-  const [open, embedded, nothing, port] = started.map(({ errors }) => errors)
+  expect(codes).toEqual([2, 2, 2, 2, 2])
+  const [open, embedded, nothing, port, health] = started.map(({ errors }) => errors)
   expect(open).toContain(
     'serve was told to listen at 0.0.0.0, without any tokens. [OPTION_INVALID]',
   )
@@ -73,6 +74,7 @@ test('what cannot serve is refused before anything is opened, and says what to d
   expect(embedded).toContain('perdure serve --worker')
   expect(nothing).toContain('There are no workflows in empty. [PROJECT_INVALID]')
   expect(port).toContain('PERDURE_TOKENS')
+  expect(health).toContain('Option "--health-port" in perdure cannot be "x"')
   expect(existsSync(join(folder, '.perdure'))).toBe(false)
 })
 
