@@ -8,7 +8,15 @@ import { optionInvalid } from '../model/errors.js'
 const PORT = 4114
 const PORTS_TRIED = 20
 
-/** The text of --port, or of the environment. */
+/** What --port says, else what PORT says. */
+export function portOf(
+  given: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): number | undefined {
+  return readPort(given, '--port') ?? readPort(env.PORT, 'PORT')
+}
+
+/** The text of an option, or of the environment. */
 export function readPort(text: string | undefined, option: string): number | undefined {
   if (text === undefined || text === '') return undefined
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)

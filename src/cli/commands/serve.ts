@@ -13,7 +13,7 @@ import { workflowsLine } from '../banner.js'
 import { EXIT } from '../exit.js'
 import { type Health, serveHealth } from '../health.js'
 import type { Io } from '../io.js'
-import { listen, readPort } from '../listen.js'
+import { listen, portOf, readPort } from '../listen.js'
 import type { AddCommand, Common } from '../program.js'
 import { configOf, engineOptionsOf, loadProject, type Project } from '../project.js'
 import { nothingFound } from '../project-errors.js'
@@ -143,7 +143,7 @@ function serveOptions(io: Io, { serve }: Project, given: ServeGiven & Common, lo
   return {
     log,
     ...serve,
-    port: readPort(port, '--port') ?? readPort(io.env.PORT, 'PORT') ?? PORT,
+    port: portOf(port, io.env) ?? PORT,
     host: host ?? HOST,
     hosts: [...(serve.hosts ?? []), ...(hosts ?? '').split(',').filter(Boolean)],
     ...(tokens && { tokens }),
