@@ -85,8 +85,9 @@ const decorators = {
   },
 }
 
-/** The tests of a folder run once more for each of these: with those versions of NestJS in the place of the usual one. */
-const MAJORS: Readonly<Record<string, readonly string[]>> = { nestjs: ['10', '12'] }
+/** The tests of a folder run once more for each of these: with those versions of its peers in the place of the usual ones. */
+const MAJORS: Readonly<Record<string, readonly string[]>> = { nestjs: ['10', '12'], bullmq: ['5'] }
+const PEERS = /^(@nestjs\/[\w-]+|rxjs|reflect-metadata|bullmq|ioredis)$/
 
 interface Project {
   readonly name: string
@@ -121,7 +122,7 @@ export default defineConfig({
             ? []
             : [
                 {
-                  find: /^(@nestjs\/[\w-]+|rxjs|reflect-metadata)$/,
+                  find: PEERS,
                   replacement: path(`test/${folder}/majors/${major}/node_modules/$1`),
                 },
               ]),
@@ -137,12 +138,12 @@ export default defineConfig({
         exclude: [
           '**/node_modules/**',
           ...(isFast ? SLOW_FILES : []),
-          // As it is published, which is with our own packages.
-          ...(major === null ? [] : ['**/example.test.ts']),
+          // As it is published, which is with our own packages; and what no version changes.
+          ...(major === null ? [] : ['**/example.test.ts', '**/options.test.ts']),
         ],
         environment: 'node',
         isolate: !SHARED.includes(name),
-        ...(major !== null && { env: { NESTJS_MAJOR: major } }),
+        ...(major !== null && { env: { PEER_MAJOR: major } }),
         testTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
         hookTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
       },

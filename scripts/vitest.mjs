@@ -8,7 +8,10 @@ import { CACHE, install, ROOT, run, sourceHash } from './bootstrap.mjs'
 export const LAST_REPORT = join(CACHE, 'last-run.json')
 
 /** They have packages of their own: what stands beside those of the root, or would be too large among them. */
-const FOLDERS = ['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/mounting/next', 'site']
+const FOLDERS = [
+  ...['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/bullmq/majors/5'],
+  ...['test/mounting/next', 'site'],
+]
 
 /** All that can change the outcome of a test. */
 export function testedHash() {

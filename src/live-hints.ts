@@ -19,27 +19,46 @@ export const NO_HINTS: Hints = {
 
 export async function openHints(driver: Driver, schema: string, log: Log): Promise<Hints> {
   const channel = `perdure_${schema}`
-  const listeners = new Set<(hint: Hint) => boolean>()
-  const sender = makeSender((payload) => driver.notify(channel, payload))
-  const unlisten = await driver
-    .listen(channel, (payload) => {
-      for (const hint of readHints(payload)) for (const listener of listeners) listener(hint)
-    })
-    .catch((error: unknown) => {
-      log.warn('this process hears no notifications; it polls', { error })
-      return async () => {}
-    })
+  const { hints, heard } = hintsOver((payload) => driver.notify(channel, payload))
+  const unlisten = await driver.listen(channel, heard).catch((error: unknown) => {
+    log.warn('this process hears no notifications; it polls', { error })
+    return async () => {}
+  })
   return {
-    publish: (hint) => sender.send(writeHint(hint)),
-    subscribe: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    ...hints,
     close: async () => {
-      sender.close()
-      listeners.clear()
+      await hints.close()
       await unlisten()
     },
+  }
+}
+
+/** Hints over what carries texts between processes. `heard` takes a text that has come; `hear` says whether a hint helped anybody here. */
+export function hintsOver(send: (payload: string) => void): {
+  readonly hints: Hints
+  readonly heard: (payload: string) => void
+  readonly hear: (hint: Hint) => boolean
+} {
+  const listeners = new Set<(hint: Hint) => boolean>()
+  const sender = makeSender(send)
+  const hear = (hint: Hint): boolean =>
+    [...listeners].filter((listener) => listener(hint)).length > 0
+  return {
+    hints: {
+      publish: (hint) => sender.send(writeHint(hint)),
+      subscribe: (listener) => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+      close: async () => {
+        sender.close()
+        listeners.clear()
+      },
+    },
+    heard: (payload) => {
+      for (const hint of readHints(payload)) hear(hint)
+    },
+    hear,
   }
 }
 

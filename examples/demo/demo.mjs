@@ -11,7 +11,7 @@ import { bannerLines } from '../../dist/cli/banner.js'
 import { tellReload } from '../../dist/cli/commands/dev.js'
 import { Dev } from '../../dist/cli/dev.js'
 import { processIo } from '../../dist/cli/io.js'
-import { readPort } from '../../dist/cli/listen.js'
+import { portOf } from '../../dist/cli/listen.js'
 import { heedSignals, leaveSoon } from '../../dist/cli/stopping.js'
 import { makeStory, openWaits, standing, standingOf } from './story.mjs'
 
@@ -72,7 +72,7 @@ function readOptions(args) {
   return {
     ...values,
     url,
-    port: readPort(values.port, '--port'),
+    port: portOf(values.port, process.env),
     database: url ?? `file:${data}`,
     ledger: join(dirname(data), 'ledger.txt'),
   }

@@ -8,8 +8,8 @@
 //   B4. A job names the definition and the run, and has nothing of its input.
 
 import type { Job, Queue, Worker } from 'bullmq'
-import type { DueRun, Hint, Hints } from '../kernel/ports.js'
-import { makeSender, readHints, writeHint } from '../live-hints.js'
+import type { DueRun, Hints } from '../kernel/ports.js'
+import { hintsOver } from '../live-hints.js'
 import type { Redises } from './redises.js'
 
 /** A run that is due later is found by the poll: waits of weeks, which mostly end sooner, would fill Redis. */
@@ -43,15 +43,11 @@ export async function openBullHints({
   executes,
 }: BullHintsOptions): Promise<Hints> {
   const channel = `perdure:${name}`
-  const listeners = new Set<(hint: Hint) => boolean>()
-  const toAll = makeSender((payload) => {
+  const { hints, heard, hear } = hintsOver((payload) => {
     if (redises.areReady) redises.commands.publish(channel, payload).catch(() => {})
   })
-  const hear = (hint: Hint): boolean => [...listeners].filter((heard) => heard(hint)).length > 0
   const subscriber = redises.open()
-  subscriber.on('message', (_channel, payload) => {
-    for (const hint of readHints(payload)) hear(hint)
-  })
+  subscriber.on('message', (_channel, payload) => heard(payload))
   // Waits for the connection, and is done again on every later one.
   subscriber.subscribe(channel).catch(() => {})
 
@@ -61,7 +57,7 @@ export async function openBullHints({
         name,
         async ({ name: definition, data: { version } }: Named) => {
           if (hear({ kind: 'due', definition, version })) return
-          toAll.send(writeHint({ kind: 'due', definition: null }))
+          hints.publish({ kind: 'due', definition: null })
         },
         { connection: redises.commands, concurrency: AT_ONCE, runRetryDelay: RETRY_MS },
       )
@@ -69,15 +65,10 @@ export async function openBullHints({
   worker?.on('error', () => {})
 
   return {
-    publish: (hint) => toAll.send(writeHint(hint)),
+    ...hints,
     wake: (runs) => jobs.add(runs),
-    subscribe: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
     close: async () => {
-      toAll.close()
-      listeners.clear()
+      await hints.close()
       await Promise.race([jobs.sent(), after(LAST_MS)])
       const closing = Promise.allSettled([worker?.close(true), jobs.queue.close()])
       await Promise.race([closing, after(LAST_MS)])

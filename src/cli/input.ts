@@ -82,7 +82,15 @@ export function whole(text: string): number {
   throw new InvalidArgumentError('It is a whole number.')
 }
 
-/** The text of --port, or of the environment. */
+/** What --port says, else what PORT says. */
+export function portOf(
+  text: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): number | undefined {
+  return readPort(text, '--port') ?? readPort(env.PORT, 'PORT')
+}
+
+/** The text of an option, or of the environment. */
 export function readPort(text: string | undefined, option: string): number | undefined {
   if (text === undefined || text === '') return undefined
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)

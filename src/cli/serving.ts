@@ -8,7 +8,7 @@ import { createEngine, type Log } from '../index.js'
 import { placeOf } from '../reopen.js'
 import { announce } from './address.js'
 import type { Exit } from './exit.js'
-import { readPort } from './input.js'
+import { portOf } from './input.js'
 import type { Io } from './io.js'
 import { listen } from './listen.js'
 import { closed, closing, facts, HOST, logOf, nobodyExecutes, optionsFor } from './production.js'
@@ -63,7 +63,7 @@ function serveOptions(io: Io, { serve }: Project, given: ServeGiven & Common, lo
   return {
     log,
     ...serve,
-    port: readPort(port, '--port') ?? readPort(io.env.PORT, 'PORT') ?? PORT,
+    port: portOf(port, io.env) ?? PORT,
     host: host ?? HOST,
     hosts: [...(serve.hosts ?? []), ...(hosts ?? '').split(',').filter(Boolean)],
     ...(tokens && { tokens }),

@@ -117,6 +117,19 @@ function problemOf({ code, title, hint, runId, details }: Problem): PerdureError
   return new PerdureError(known, title, { hint, runId, details })
 }
 
+/** Asks in one workspace. */
+export function asking(
+  connection: Connection,
+  workspace: string | undefined,
+): (
+  method: NonNullable<Asked['method']>,
+  address: string,
+  more?: Pick<Asked, 'query' | 'body'>,
+) => Promise<unknown> {
+  return (method, address, more = {}) =>
+    connection.ask({ method, path: address, workspace, ...more })
+}
+
 /** /runs/o-1/signals, with what is not ours escaped. */
 export function path(parts: TemplateStringsArray, ...ids: readonly unknown[]): string {
   return String.raw({ raw: parts }, ...ids.map(part))

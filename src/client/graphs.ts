@@ -2,7 +2,7 @@
 
 import type { GraphJson, Graphs, GraphVersion, Page, StoredGraph } from '../index.js'
 import { PerdureError } from '../model/errors.js'
-import { type Connection, path } from './connection.js'
+import { asking, type Connection, path } from './connection.js'
 import { paged } from './paged.js'
 
 type Given = Readonly<Record<string, unknown>>
@@ -25,11 +25,7 @@ export function graphCalls(
   spaceOf: (options: Given) => string | undefined,
 ): RemoteGraphs {
   const workspace = spaceOf({})
-  const ask = (
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    address: string,
-    more: { readonly query?: Given; readonly body?: unknown } = {},
-  ) => connection.ask({ method, path: address, workspace, ...more })
+  const ask = asking(connection, workspace)
   const pages = <T>(address: string, { after, ...page }: Given & { after?: string }) =>
     paged(
       after,

@@ -2,7 +2,7 @@
 
 import type { Page, RunHandle, ScheduleInfo, Schedules } from '../index.js'
 import { PerdureError } from '../model/errors.js'
-import { type Connection, path } from './connection.js'
+import { asking, type Connection, path } from './connection.js'
 import { makeHandle } from './handle.js'
 import { nameOf } from './names.js'
 import { paged } from './paged.js'
@@ -15,11 +15,7 @@ export function scheduleCalls(
   spaceOf: (options: Given) => string | undefined,
 ): Schedules {
   const workspace = spaceOf({})
-  const ask = (
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    address: string,
-    more: { readonly query?: Given; readonly body?: unknown } = {},
-  ) => connection.ask({ method, path: address, workspace, ...more })
+  const ask = asking(connection, workspace)
   const handle = ({ id }: Started): RunHandle =>
     makeHandle(connection, { id, workflow: undefined, workspace })
   const calls = {

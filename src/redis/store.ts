@@ -4,6 +4,7 @@
 import type { RunReader, RunRecord, Store, ToolStore } from '../kernel/store.js'
 import { transactionForeign } from '../model/errors.js'
 import type { WorkerId } from '../model/ids.js'
+import { fatal } from '../model/marks.js'
 import type { RedisLog, Write } from './log.js'
 import type { Replica } from './replica.js'
 
@@ -59,8 +60,9 @@ export function redisStore(log: RedisLog, closing: () => void): ToolStore {
       return written(log, 'putAll', [records, isSkipping])
     },
     // ── no transactions ──
+    // Of a step: no retry helps.
     async open() {
-      throw transactionForeign('redis')
+      throw fatal(transactionForeign('redis'))
     },
     async begin() {
       throw transactionForeign('redis')

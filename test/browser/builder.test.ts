@@ -1,10 +1,10 @@
 // Graphs that are drawn: built with the mouse and with keys, put right, saved, compared, run and watched.
 
 import type { Locator, Page } from 'playwright-core'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createEngine, type GraphJson, nodeType, task } from '../../src/index.js'
 import { seriousIn } from './axe.js'
-import { describeInBrowser, type Opened, studioWith } from './studio.js'
+import { describeInBrowser, pageOf, studioWith } from './studio.js'
 
 /** The bank answers when the story says so. */
 let bankSays: (answer: Error | null) => void = () => {}
@@ -47,18 +47,8 @@ describeInBrowser('the builder of graphs', () => {
     await engine.workspace('default').graphs.save(routing('ada'), { note: 'the first one' })
     return engine
   })
-  let opened: Opened | null = null
-  const open = async (path: string, options = {}): Promise<Page> => {
-    opened = await studio.open(path, options)
-    return opened.page
-  }
-  afterEach(async () => {
-    const { page, problems } = opened ?? {}
-    await page?.context().close()
-    opened = null
-    // A browser says so whenever a save is refused.
-    expect((problems ?? []).filter((one) => !one.includes('status of 409'))).toEqual([])
-  })
+  // A browser says so whenever a save is refused.
+  const { open } = pageOf(studio, (problem) => !problem.includes('status of 409'))
 
   const node = (page: Page, id: string): Locator =>
     page.locator(`.react-flow__node[data-id="${id}"]`)

@@ -3,10 +3,10 @@
 
 import pg from 'pg'
 import type { Page } from 'playwright-core'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createEngine, type Engine, workflow } from '../../src/index.js'
 import { databases, freshSchema, urlOf } from '../support/databases.js'
-import { describeInBrowser, go, type Opened, ready, studioWith } from './studio.js'
+import { describeInBrowser, go, pageOf, ready, studioWith } from './studio.js'
 
 const RUNS = 10_000
 const ENTRIES = 100_000
@@ -121,18 +121,12 @@ inBrowserOn('much of everything in the Studio', () => {
     await fill(schema, 'long')
     return engine
   })
-  let opened: Opened | null = null
+  const { open: openPage, countOnly } = pageOf(studio)
   const open = async (path: string): Promise<Page> => {
-    opened = await studio.open(path)
-    await opened.page.evaluate(WATCH)
-    return opened.page
+    const page = await openPage(path)
+    await page.evaluate(WATCH)
+    return page
   }
-  afterEach(async () => {
-    const { page, problems } = opened ?? {}
-    await page?.context().close()
-    opened = null
-    expect(problems ?? []).toEqual([])
-  })
 
   test('the first content is there before the API has answered anything, with few requests and bytes', async () => {
     const page = await open('/settings')
@@ -168,7 +162,7 @@ inBrowserOn('much of everything in the Studio', () => {
     await other.close()
     // A browser says by itself that it is not here.
     const isOther = (one: string): boolean => !one.includes('404')
-    if (opened) opened = { ...opened, problems: opened.problems.filter(isOther) }
+    countOnly(isOther)
   })
 
   test('ten thousand runs are scrolled through to the last one, with a hundred rows in the page', async () => {

@@ -1,9 +1,9 @@
 // The pages beside the runs: the inbox, workflows, schedules, workers, settings. What people do there, and that nobody is left out.
 
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { seriousIn } from './axe.js'
 import { engineWithRooms, HOSTILE, NARROW } from './rooms.js'
-import { describeInBrowser, go, type Opened, studioWith } from './studio.js'
+import { describeInBrowser, go, pageOf, studioWith } from './studio.js'
 import { bank } from './world.js'
 
 const PAGES = [
@@ -30,18 +30,7 @@ const isNotRefused = (problem: string): boolean => !problem.includes('status of 
 
 describeInBrowser('the pages beside the runs', () => {
   const studio = studioWith(engineWithRooms)
-  let opened: Opened | null = null
-  const open = async (...args: Parameters<typeof studio.open>) => {
-    opened = await studio.open(...args)
-    return opened.page
-  }
-  afterEach(async () => {
-    const { page, problems } = opened ?? {}
-    await page?.context().close()
-    opened = null
-    // Errors of the page, and violations of the policy.
-    expect(problems ?? []).toEqual([])
-  })
+  const { open, countOnly } = pageOf(studio)
 
   test('nobody is left out, in light and dark, nor on a telephone', async () => {
     const page = await open('/inbox', { reducedMotion: 'reduce' })
@@ -173,7 +162,7 @@ describeInBrowser('the pages beside the runs', () => {
     await dialog.waitFor({ state: 'detached' })
     await page.goto(`${url}/schedules`)
     await page.getByRole('button', { name: 'Run now' }).first().waitFor()
-    if (opened) opened = { ...opened, problems: opened.problems.filter(isNotRefused) }
+    countOnly(isNotRefused)
   })
 
   test('limits say who has a slot and who waits for one; settings say who asks, and keep the theme', async () => {

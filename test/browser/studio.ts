@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject } from 'vitest'
 import { type ServeOptions, type Serving, serve } from '../../src/http/index.js'
 import type { Engine } from '../../src/index.js'
 import { ROOT } from '../tidy/repository.js'
@@ -18,7 +18,7 @@ export function describeInBrowser(title: string, tests: () => void): void {
   else describe(title, tests)
 }
 
-export interface Opened {
+interface Opened {
   readonly page: Page
   /** What went wrong in the page so far. */
   readonly problems: readonly string[]
@@ -81,6 +81,35 @@ export function studioWith(makeEngine: () => Promise<Engine<never> | Engine>): S
       await server.close()
       await work()
       await listen(port)
+    },
+  }
+}
+
+/** A page for each test. At its end the page is closed, and nothing may have gone wrong in it: no errors, no violations of the policy. */
+export function pageOf(
+  studio: Studio,
+  isWrong: (problem: string) => boolean = () => true,
+): {
+  readonly open: (...args: Parameters<Studio['open']>) => Promise<Page>
+  /** In this test only such problems count. */
+  readonly countOnly: (isProblem: (problem: string) => boolean) => void
+} {
+  let opened: Opened | null = null
+  let isCounted = isWrong
+  afterEach(async () => {
+    const wrong = (opened?.problems ?? []).filter(isCounted)
+    await opened?.page.context().close()
+    opened = null
+    isCounted = isWrong
+    expect(wrong).toEqual([])
+  })
+  return {
+    open: async (...args) => {
+      opened = await studio.open(...args)
+      return opened.page
+    },
+    countOnly: (isProblem) => {
+      isCounted = isProblem
     },
   }
 }

@@ -40,13 +40,14 @@ test('changed code takes over a run in its sleep and one in the middle of a step
           .split('\n')
           .filter((line) => line === step)
       : []
-  const dev = perdure(['dev', '--port', '0'], folder)
+  const dev = perdure(['dev'], folder, { PORT: '0' })
   await dev.says('Ctrl-C stops')
   // An empty folder says what to do, in a few lines.
   expect(dev.text).toContain('none yet: "perdure init" writes a first one')
   expect(dev.text.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(8)
   const { url, pid } = JSON.parse(readFileSync(join(folder, '.perdure/server.json'), 'utf8'))
   expect(pid).toBe(dev.child.pid)
+  expect(Number(new URL(url).port)).toBeGreaterThan(4114 + 20)
   const api = apiAt(url)
 
   put(folder, FILE, code('old'))

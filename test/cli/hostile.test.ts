@@ -44,7 +44,9 @@ test('B118 a data directory that everybody may write to is refused with 2, and w
   const { child, ended } = dev(data)
   const said = await text(child.stderr)
   expect(said).toContain('everybody on this machine may write to the directory (mode 777)')
-  expect(said).toContain('next: chmod o-w wide, then start again')
+  expect(said).toContain(
+    'next: chmod o-w wide, or name a directory inside it (it is made), then start again',
+  )
   expect(await ended).toBe(2)
   expect(readdirSync(data)).toEqual([])
 })

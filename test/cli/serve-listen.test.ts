@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { listen } from '../../src/cli/listen.js'
+import { listen, portOf } from '../../src/cli/listen.js'
 import { composeEngine } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { openMemory } from '../../src/open-store.js'
@@ -31,4 +31,11 @@ test('a server takes the next port that is free, unless it was told which', asyn
         : /is taken by/,
     ),
   })
+})
+
+test('--port comes before PORT, and without both the server looks for one', () => {
+  expect(portOf('5000', { PORT: '6000' })).toBe(5000)
+  expect(portOf(undefined, { PORT: '6000' })).toBe(6000)
+  expect(portOf(undefined, {})).toBeUndefined()
+  expect(() => portOf(undefined, { PORT: 'web' })).toThrow('Option "PORT" in perdure')
 })

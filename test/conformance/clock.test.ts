@@ -21,7 +21,7 @@ async function skewed(ms: number, wall: (ms: number) => void): Promise<Ports> {
   return { ...ports, clock }
 }
 
-describeOn(['pglite', 'postgres18'], 'a worker whose clock is off', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'a worker whose clock is off', (database) => {
   const world = worldOn(database)
   /** The embedded database reads the clock of this very process: there the wall clock is its own. */
   const wall = (ms: number) => {

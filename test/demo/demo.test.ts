@@ -110,9 +110,9 @@ function newWorld(context: TestContext) {
     start: (args: readonly string[] = []) =>
       started(
         context,
-        spawn(process.execPath, [START, '--data', data, '--port', '0', ...args], {
+        spawn(process.execPath, [START, '--data', data, ...args], {
           cwd: folder,
-          env: { ...env, NO_COLOR: '1' },
+          env: { ...env, NO_COLOR: '1', PORT: '0' },
           stdio: ['ignore', 'pipe', 'pipe'],
         }),
       ),

@@ -228,7 +228,7 @@ const EXAMPLES: Record<ErrorCode, () => unknown> = {
     errors.databaseUnsafe(
       '.perdure/data',
       'everybody on this machine may write to the directory (mode 777)',
-      'chmod o-w .perdure/data, then start again',
+      'chmod o-w .perdure/data, or name a directory inside it (it is made), then start again',
     ),
   EMBEDDED_IN_PRODUCTION: () => errors.embeddedInProduction(),
   ENGINE_CLOSED: () => errors.engineClosed(),

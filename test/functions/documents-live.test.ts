@@ -41,7 +41,7 @@ const Note = document('Note', typed<{ text: string }>())
 const textsOf = (documents: readonly { readonly content: unknown }[]) =>
   documents.map(({ content }) => (content as { text: string }).text)
 
-describeOn(['pglite', 'postgres18'], 'documents', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'documents', (database) => {
   const world = worldOn(database)
 
   test.each([

@@ -1,6 +1,6 @@
 // Limits: on real databases, with two engines.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { machine, task, workflow } from '../../src/index.js'
 import { describeOn } from '../support/databases.js'
 import { all, eventually, fresh, gate, worldOn } from '../support/world.js'
@@ -32,7 +32,7 @@ function turnstile() {
 const breath = () => new Promise((resolve) => setTimeout(resolve, 15))
 const soon = { timeout: 30_000, interval: 20 }
 
-describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'on a real database', (database) => {
   const world = worldOn(database)
 
   describe('limits', () => {
@@ -175,17 +175,17 @@ describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
         return input
       })
       const kernel = { leaseMs: 500, pollMs: 20, closeGraceMs: 0 }
-      const never = new Promise<never>(() => {})
+      const never = () => new Promise<never>(() => {})
       const client = await world.open([slow], { options: { worker: false } })
       await world
         .open([slow], {
           kernel,
-          driver: (driver) => ({
-            ...driver,
-            query: (...args) => (isDead ? never : driver.query(...args)),
-            begin: (limitMs) => (isDead ? never : driver.begin(limitMs)),
-            close: async () => {},
-          }),
+          store: (opened) => {
+            onTestFinished(() => opened.store.close())
+            const get = (store: typeof opened.store, name: keyof typeof store) =>
+              isDead && typeof store[name] === 'function' ? never : store[name]
+            return { ...opened, store: new Proxy(opened.store, { get: get as never }) }
+          },
         })
         .then((engine) => Object.assign(engine, { close: async () => {} }))
       const handles = await client.startMany(slow, [{ input: 'a' }, { input: 'b' }])

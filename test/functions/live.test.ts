@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Hint } from '../../src/kernel/ports.js'
 import { makeSender, openHints, readHints, writeHint } from '../../src/live-hints.js'
 import { type LogOptions, standardLog } from '../../src/live-log.js'
@@ -79,12 +79,14 @@ describe('hints', () => {
     expect(readHints(`${hints.map(writeHint).join(' ')} zfuture`)).toEqual(hints)
   })
 
-  test('the first goes out at once, the next are gathered, each once', async () => {
+  test('the first goes out at once, the next are gathered, each once', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const sent: string[] = []
     const sender = makeSender((payload) => sent.push(payload))
     for (const word of ['a', 'b', 'c', 'b']) sender.send(word)
     expect(sent).toEqual(['a'])
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    vi.advanceTimersByTime(30)
     expect(sent).toEqual(['a', 'b c'])
     sender.send('d')
     sender.send('e')

@@ -23,7 +23,7 @@ const text: Schema<string> = {
   },
 }
 
-describeOn(['pglite', 'postgres18'], 'on a real database', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'on a real database', (database) => {
   const world = worldOn(database)
 
   describe('a workspace', () => {

@@ -21,7 +21,7 @@ async function runsOf(engine: Engine<never> | object, schedule: string): Promise
 const hours = (from: number, ...counts: number[]): string[] =>
   counts.map((count) => new Date(from + count * HOUR).toISOString())
 
-describeOn(['pglite', 'postgres18'], 'schedules on a real database', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'schedules on a real database', (database) => {
   const world = worldOn(database)
   /** The last full hour. */
   const lastHour = async () => Math.floor((await world.now()) / HOUR) * HOUR

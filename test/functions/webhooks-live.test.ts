@@ -34,7 +34,7 @@ async function pathOf(engine: Pick<Engine, 'webhooks'>, id: string): Promise<str
   return found?.path ?? `no webhook ${id}`
 }
 
-describeOn(['pglite', 'postgres18'], 'webhook triggers on a real database', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'webhook triggers on a real database', (database) => {
   const world = worldOn(database)
 
   test('[D38] a request starts a run with its body, and is found again by what it is known by', async () => {

@@ -9,7 +9,7 @@ import { all, eventually, fresh, gate, kindsOf, refusalOf, worldOn } from '../su
 type Nodes = GraphJson['nodes']
 type Edges = GraphJson['edges']
 
-describeOn(['pglite', 'postgres18'], 'a graph', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'a graph', (database) => {
   const world = worldOn(database)
   const calls: string[] = []
   const note = nodeType('test.note', {}, (config: { text?: unknown; fail?: number }, { step }) => {

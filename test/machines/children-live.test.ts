@@ -5,7 +5,7 @@ import { machine, type TransitionContext, typed, workflow } from '../../src/inde
 import { describeOn } from '../support/databases.js'
 import { eventually, fresh, worldOn } from '../support/world.js'
 
-describeOn(['pglite', 'postgres18'], 'a machine with children', (database) => {
+describeOn(['pglite', 'postgres18', 'redis'], 'a machine with children', (database) => {
   const world = worldOn(database)
 
   const doubling = () =>

@@ -31,8 +31,8 @@ describe('an application', () => {
   afterAll(() => app.close())
 
   test('this is the version of NestJS that the project is named after', () => {
-    const major = process.env.NESTJS_MAJOR ?? '11'
-    const folder = process.env.NESTJS_MAJOR ? `majors/${major}/` : '../../'
+    const major = process.env.PEER_MAJOR ?? '11'
+    const folder = process.env.PEER_MAJOR ? `majors/${major}/` : '../../'
     const from = fileURLToPath(new URL(folder, import.meta.url))
     const file = join(from, 'node_modules/@nestjs/core/package.json')
     expect(JSON.parse(readFileSync(file, 'utf8')).version.split('.')[0]).toBe(major)

@@ -33,7 +33,7 @@ class HealthController {
 /** As docs/nestjs.md says: Terminus 10 hears of it by an error. */
 async function asTerminusReads(perdure: PerdureHealth) {
   const said = await perdure.isHealthy()
-  if (process.env.NESTJS_MAJOR === '10' && said.perdure.status === 'down') {
+  if (process.env.PEER_MAJOR === '10' && said.perdure.status === 'down') {
     throw new terminus.HealthCheckError('down', said)
   }
   return said

@@ -1,8 +1,8 @@
 // Engines on Redis: every style, two processes' worth of engines, and what is refused there.
 
 import { describe, expect, test } from 'vitest'
-import { graph, machine, task, workflow } from '../../src/index.js'
-import { all, eventually, refusalOf } from '../support/world.js'
+import { graph, machine, type TransitionContext, task, workflow } from '../../src/index.js'
+import { all, eventually, kindsOf, refusalOf } from '../support/world.js'
 import { freshSchema, redis, Stage, TITLE } from './stage.js'
 
 describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
@@ -31,6 +31,11 @@ describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
     output: { score: { cel: 'variables.score' } },
   })
   const hearing = workflow('hearing', async (wf) => wf.waitForEvent('rain'))
+  const REFUSED = {
+    code: 'TRANSACTION_INVALID',
+    message: expect.stringContaining('Redis as the database has no transactions'),
+    hint: 'use wf.do with an idempotency key, or PostgreSQL as the database',
+  }
   const ALL = [double, order, picking, scoring, hearing]
 
   test('functions, machines, graphs, schedules, signals and events work on two engines at once', async () => {
@@ -92,28 +97,48 @@ describe.skipIf(redis.skip !== null)(`Engines on ${TITLE}`, () => {
     expect(executions).toBe(1)
   })
 
-  test('transactions are refused with a hint, and the run that asks for one fails at once', async () => {
-    const schema = freshSchema()
+  test('wf.transaction is refused with a hint, and the run that asks for it fails at once', async () => {
     const writing = workflow('writing', async (wf) =>
-      wf.transaction('write', async (tx) => tx.query('select 1')),
+      wf.transaction('write', async (tx) => tx.query('select 1'), { retries: 3 }),
     )
-    const engine = await stage.engine(schema, [writing, double])
-    const run = await engine.start(writing)
-    const failed = await refusalOf(run.result())
-    expect(failed.message).toContain('Redis as the database has no transactions')
-    const refused = await refusalOf(engine.transaction(async () => {}))
-    expect([refused.code, refused.hint]).toEqual([
-      'TRANSACTION_INVALID',
-      'use wf.do with an idempotency key, or PostgreSQL as the database',
-    ])
-    const client = { query: async () => ({ rows: [], rowCount: 0 }) }
-    const transaction = client as never
-    expect(await refusalOf(engine.start(double, 1, { id: 'd-1', transaction }))).toMatchObject({
-      code: 'TRANSACTION_INVALID',
+    const engine = await stage.engine(freshSchema(), [writing])
+    const outcome = await engine.run(writing)
+    expect(outcome).toMatchObject({ status: 'failed', error: REFUSED })
+    expect(await kindsOf(engine, outcome.id)).toEqual(['run.created', 'step.failed', 'run.failed'])
+  })
+
+  test('ctx.transaction() is refused with a hint, and the transition that asks for it fails', async () => {
+    let executions = 0
+    const booking = machine('booking', {
+      transitions: {
+        book: {
+          to: 'end',
+          retry: 3,
+          run: async (_state: object, ctx: TransitionContext) => {
+            executions += 1
+            await ctx.transaction(async (tx) => tx.query('select 1'))
+          },
+        },
+      },
     })
-    expect(await refusalOf(engine.emit('x', {}, { transaction }))).toMatchObject({
-      code: 'TRANSACTION_INVALID',
-    })
+    const engine = await stage.engine(freshSchema(), [booking])
+    expect(await engine.run(booking)).toMatchObject({ status: 'failed', error: REFUSED })
+    expect(executions).toBe(1)
+  })
+
+  test('engine.transaction and { transaction } of start, signal and emit are refused with a hint', async () => {
+    const engine = await stage.engine(freshSchema(), [double, hearing])
+    const transaction = { query: async () => ({ rows: [], rowCount: 0 }) } as never
+    const { id } = await engine.start(hearing)
+    for (const refused of [
+      engine.transaction(async () => {}),
+      engine.start(double, 1, { id: 'd-1', transaction }),
+      engine.signal(id, 'x', 1, { transaction }),
+      engine.emit('x', {}, { transaction }),
+    ]) {
+      expect(await refusalOf(refused)).toMatchObject(REFUSED)
+    }
+    expect(await engine.get('d-1')).toBeNull()
   })
 
   test('tools that need SQL say so', async () => {

@@ -9,8 +9,9 @@ import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, PerdureError } from '../../src/index.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
 import type { Log } from '../../src/kernel/ports.js'
-import type { ToolStore } from '../../src/kernel/store.js'
+import type { Delta, Store, ToolStore } from '../../src/kernel/store.js'
 import { openHints } from '../../src/live-hints.js'
+import type { EntryKind, NewEntry } from '../../src/model/run.js'
 import type { Opened } from '../../src/open-store.js'
 import { openRedisStore } from '../../src/redis/open.js'
 import type { Driver, SqlValue } from '../../src/store/driver.js'
@@ -18,6 +19,7 @@ import { openEmbedded } from '../../src/store/driver-embedded/open-embedded.js'
 import { openPgDriver } from '../../src/store/driver-pg/driver.js'
 import { openSqlStore } from '../../src/store/sql-store.js'
 import { type Database, freshSchema, urlOf } from './databases.js'
+import { instead } from './instead.js'
 import { provideRedis, type RedisServer } from './redis.mjs'
 
 type Row = Record<string, SqlValue>
@@ -49,6 +51,8 @@ export type RunRow = Readonly<{
   dueAt: number | null
 }>
 
+export type SentMessage = Readonly<{ kind: string; takenSeq: number | null }>
+
 export interface World {
   readonly schema: string
   /** Is closed when the test ends. */
@@ -60,8 +64,12 @@ export interface World {
   sql(text: string, params?: readonly SqlValue[]): Promise<readonly Row[]>
   /** The row of a run of the default workspace. */
   row(id: string): Promise<RunRow>
+  /** What was sent to a run of the default workspace, and which entry says that it was taken. */
+  messages(id: string): Promise<readonly SentMessage[]>
   /** How many rows each table has. */
   counts(): Promise<Row>
+  /** The database refuses every commit with such an entry, until the answer is called. */
+  refuse(kind: EntryKind, name: string): Promise<() => Promise<void>>
   /** The database's time, in milliseconds. */
   now(): Promise<number>
   /** Moves the database's clock forward, for everybody and at once. */
@@ -118,10 +126,23 @@ export function worldOn(database: Database): World {
       )
       return { ...row, dueAt: row.due } as unknown as RunRow
     },
+    messages: async (id) =>
+      (await sql(
+        `select m.kind, m.taken_seq as "takenSeq" from @schema@.messages m join @schema@.runs r on r.uid = m.uid
+          where r.workspace = 'default' and r.id = $1::text order by m.no`,
+        [id],
+      )) as unknown as readonly SentMessage[],
     counts: () =>
       one(`select (select count(*)::int from @schema@.runs) as runs,
           (select count(*)::int from @schema@.journal) as journal,
           (select count(*)::int from @schema@.messages) as messages`),
+    async refuse(kind, name) {
+      await sql(`create function @schema@.refuse() returns trigger language plpgsql as
+        'begin raise exception using errcode = ''23514'', message = ''not this one''; end'`)
+      await sql(`create trigger refuse before insert on @schema@.journal for each row
+        when (new.kind = '${kind}' and new.name = '${name}') execute function @schema@.refuse()`)
+      return async () => void (await sql('drop function @schema@.refuse() cascade'))
+    },
     now: async () => Number((await one('select @schema@.ms_v1(@schema@.clock_v1()) as now')).now),
     async advance(ms) {
       offsetMs += ms
@@ -137,8 +158,18 @@ function worldOnRedis(): World {
   const schema = freshSchema()
   const state = `perdure:{${schema}}:state`
   let base: { readonly server: RedisServer; readonly client: Redis; readonly store: ToolStore }
-  const open = async (log: Log): Promise<Opened> =>
-    openRedisStore(Redis, { url: base.server.url, schema, version: 'test', log })
+  let refused: Pick<NewEntry, 'kind' | 'name'> | null = null
+  const open = async (log: Log): Promise<Opened> => {
+    const opened = await openRedisStore(Redis, {
+      url: base.server.url,
+      schema,
+      version: 'test',
+      log,
+    })
+    const commit: Store['commit'] = (by, deltas, options) =>
+      opened.store.commit(by, refused ? deltas.map(unstorable(refused)) : deltas, options)
+    return { ...opened, store: instead(opened.store, { commit }) }
+  }
 
   beforeAll(async () => {
     const server = await provideRedis()
@@ -156,15 +187,26 @@ function worldOnRedis(): World {
     const all = await base.store.selectRuns({ workspace: null, definition: null, ids: null })
     return base.store.runRecords(all.map(({ uid }) => uid))
   }
+  const record = async (id: string) => {
+    const found = (await records()).find((one) => one.id === id && one.workspace === 'default')
+    if (!found) throw new Error(`no run ${id}`)
+    return found
+  }
   return {
     schema,
     sql: () => Promise.reject(new Error('Redis has no SQL')),
     open: (workflows, more = {}) => engineIn(schema, workflows, more, open) as never,
     async row(id) {
-      const found = (await records()).find((one) => one.id === id && one.workspace === 'default')
-      if (!found) throw new Error(`no run ${id}`)
-      const { uid, status, reason, owner, epoch, seq, dueAt } = found
+      const { uid, status, reason, owner, epoch, seq, dueAt } = await record(id)
       return { uid, status, reason, owner, epoch, seq, dueAt }
+    },
+    messages: async (id) =>
+      (await record(id)).messages.map(({ kind, takenSeq }) => ({ kind, takenSeq })),
+    async refuse(kind, name) {
+      refused = { kind, name }
+      return async () => {
+        refused = null
+      }
     },
     async counts() {
       const all = await records()
@@ -174,6 +216,17 @@ function worldOnRedis(): World {
     },
     now: async () => (await base.store.dueSchedules(1)).now,
     advance: async (ms) => void (await base.client.hincrby(state, 'ahead', ms)),
+  }
+}
+
+/** With a text in such an entry that the store refuses, and with it all of the delta. */
+function unstorable({ kind, name }: Pick<NewEntry, 'kind' | 'name'>): (delta: Delta) => Delta {
+  return (delta) => {
+    if (delta.kind !== 'turn') return delta
+    const entries = delta.entries.map((entry) =>
+      entry.kind === kind && entry.name === name ? { ...entry, payload: '\0' } : entry,
+    )
+    return { ...delta, entries }
   }
 }
 

@@ -9,7 +9,8 @@ interface Locked {
 const NODE_MIN = '20.19.0'
 const FOLDERS = [
   ...['bench', 'studio', 'site', 'test/support'],
-  ...['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/mounting/next'],
+  ...['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/bullmq/majors/5'],
+  'test/mounting/next',
 ]
 const LOCKS = ['package-lock.json', ...FOLDERS.map((folder) => `${folder}/package-lock.json`)]
 

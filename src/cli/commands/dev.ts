@@ -3,7 +3,7 @@
 import { bannerLines, FIRST_PROGRAM } from '../banner.js'
 import type { Reload } from '../dev.js'
 import { EXIT, printError } from '../exit.js'
-import { readPort } from '../input.js'
+import { portOf } from '../input.js'
 import type { Io } from '../io.js'
 import type { AddCommand } from '../program.js'
 import { heedSignals, leaveSoon } from '../stopping.js'
@@ -19,7 +19,7 @@ export const addDev: AddCommand = ({ io, root, act }) => {
     .command('dev')
     .description('Runs the workflows of a folder: database, worker, API and Studio in one process.')
     .argument('[folder]', 'where the workflows are', '.')
-    .option('--port <port>', 'default: 4114, or the next that is free')
+    .option('--port <port>', 'default: PORT, else 4114, or the next that is free')
     .option('--host <address>', 'default: 127.0.0.1')
     .option('--studio <folder>', 'another build of the Studio')
   act<Given>(command, async ([folder = '.'], given) => {
@@ -28,7 +28,7 @@ export const addDev: AddCommand = ({ io, root, act }) => {
     const { Dev } = await import('../dev.js')
     const dev = await Dev.open({
       folder,
-      port: readPort(port, '--port'),
+      port: portOf(port, io.env),
       host,
       studio,
       token,

@@ -88,7 +88,7 @@ function checkSafe(directory: string): void {
   throw databaseUnsafe(
     shown(directory),
     `everybody on this machine may write to the directory (mode ${(mode & 0o777).toString(8)})`,
-    `chmod o-w ${shown(directory)}, then start again`,
+    `chmod o-w ${shown(directory)}, or name a directory inside it (it is made), then start again`,
   )
 }
 
