@@ -2,7 +2,8 @@
 
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { listen, portOf } from '../../src/cli/listen.js'
+import { portOf } from '../../src/cli/input.js'
+import { listen } from '../../src/cli/listen.js'
 import { composeEngine } from '../../src/create-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { openMemory } from '../../src/open-store.js'
