@@ -111,6 +111,8 @@ export default defineConfig({
     globalSetup: [path('test/support/global-setup.ts')],
     maxWorkers: 2,
     passWithNoTests: false,
+    // A source is transformed once for all projects, and not again until it changes.
+    experimental: { fsModuleCache: true, fsModuleCachePath: path('.cache/vitest') },
     projects: projects.map(({ name, folder, major }) => ({
       plugins: [decorators],
       // Programs of the README and of the docs run as they are printed, on the sources.
