@@ -48,9 +48,16 @@ const SLOW = [
 ]
 /** Left out as well: the slowest files of the others. */
 const SLOW_FILES = [
-  'test/simulation/defects.test.ts',
-  ...['dev-reload', 'serve-processes'].map((name) => `test/cli/${name}.test.ts`),
-  ...['database', 'forks-live', 'rounds-live'].map((name) => `test/functions/${name}.test.ts`),
+  'test/contract/differential.test.ts',
+  'test/http/streams.test.ts',
+  ...['defects', 'races', 'simulation'].map((name) => `test/simulation/${name}.test.ts`),
+  ...['dev-reload', 'hostile', 'process', 'serve-processes', 'talk'].map(
+    (name) => `test/cli/${name}.test.ts`,
+  ),
+  ...['doctor', 'init', 'migrate', 'running'].map((name) => `test/cli/tools-${name}.test.ts`),
+  ...['forks', 'operating', 'rounds', 'scopes', 'transactions'].map(
+    (name) => `test/functions/${name}-live.test.ts`,
+  ),
   ...['places', 'failing', 'events', 'children'].map(
     (name) => `test/machines/${name}-live.test.ts`,
   ),

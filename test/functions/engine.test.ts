@@ -656,7 +656,7 @@ describe('a value of more than 256 KiB', () => {
 
 describe('a loop', () => {
   test('for years outlives the limit of a history, and counts nothing that is behind it', async () => {
-    const rounds = isFast() ? 1_000 : 20_000
+    const rounds = isFast() ? 1_000 : 17_000
     const years = workflow('years', async (wf) =>
       wf.loop('rounds', 0, async (wf, n) => {
         await wf.do('a', () => n)
