@@ -17,7 +17,7 @@ import type { Process, World } from './world.js'
 type Row = Omit<MemoryRun, 'journal' | 'messages'>
 interface Shadow {
   readonly row: Row
-  readonly journal: readonly Entry[]
+  readonly journal: Entry[]
   readonly messages: number
 }
 
@@ -110,18 +110,21 @@ export class Watch {
     if (before) this.history(row, before)
     this.ownership(row, before, change)
     for (const entry of row.journal.slice(from)) this.appended(row, entry, before)
-    this.projection(row)
+    this.projection(row, from)
     if (row.journal.length > from) this.answers(row)
     checkScopes(this.world, row, from, (number, message) => this.fail(number, message))
     checkMachine(row, (number, message) => this.fail(number, message))
     this.orphan(row)
     const { journal, messages, ...rest } = row
-    this.shadows.set(row.uid, { row: rest, journal: [...journal], messages: messages.length })
+    const known = before?.journal ?? []
+    known.push(...journal.slice(known.length))
+    this.shadows.set(row.uid, { row: rest, journal: known, messages: messages.length })
   }
 
   private history(row: MemoryRun, before: Shadow): void {
-    for (const [i, entry] of before.journal.entries()) {
-      if (row.journal[i] !== entry) this.fail(5, `entry ${i + 1} of ${row.uid} has changed`)
+    for (let i = 0; i < before.journal.length; i += 1) {
+      if (row.journal[i] !== before.journal[i])
+        this.fail(5, `entry ${i + 1} of ${row.uid} has changed`)
     }
     const was = before.row.status
     const grown = row.journal.slice(before.journal.length)
@@ -207,10 +210,11 @@ export class Watch {
     if (entry.attempt > policy.attempts) this.fail(10, `attempt ${entry.attempt} of ${row.uid}`)
   }
 
-  private projection(row: MemoryRun): void {
+  private projection(row: MemoryRun, from: number): void {
     const { uid, journal, messages } = row
-    for (const [i, entry] of journal.entries()) {
-      if (entry.seq !== i + 1) this.fail(4, `entry ${i + 1} of ${uid} has number ${entry.seq}`)
+    for (let i = from; i < journal.length; i += 1) {
+      const { seq } = journal[i] ?? {}
+      if (seq !== i + 1) this.fail(4, `entry ${i + 1} of ${uid} has number ${seq}`)
     }
     const ended = finalStatusOf(journal.at(-1))
     if ((ended ?? 'open') !== (isFinal(row.status) ? row.status : 'open')) {

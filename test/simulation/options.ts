@@ -139,9 +139,10 @@ function limitsOf(seed: number): number {
   return rng.chance(0.2) ? rng.between(1, 3) : 0
 }
 
-/** From chance of its own, as below. Every fifth world has them: they cost three times as much as others. */
+/** From chance of its own, as below. Few worlds have them: they cost three times as much as others. */
+const WITH_MACHINES = new Set([2, 3, 4, 9])
 function machinesOf(seed: number): number {
-  if (seed % 5 < 2) return 0
+  if (!WITH_MACHINES.has(seed % 10)) return 0
   const rng = new Rng(seed ^ 0x3ac4)
   return rng.chance(1 / 3) ? rng.between(2, 12) : 0
 }

@@ -128,7 +128,8 @@ export function checkUndoOrder(world: World, row: MemoryRun, undo: Dispatch, fai
   }
   if (!stopping) return
   for (const child of world.memory.runs.values()) {
-    if (child.run.parent?.uid !== uid || isFinal(child.status)) continue
+    // Re-opened by hand after its parent had heard of its failure: it is on its own.
+    if (child.run.parent?.uid !== uid || isFinal(child.status) || child.attempt > 1) continue
     const told = child.messages.find((message) => message.kind === 'cancel')
     if (told?.meta?.reason?.endsWith('is stopping'))
       fail('undo', `${undo.name} of ${uid} is executed while ${child.uid} runs`)
