@@ -5,4 +5,5 @@ export const GOALS: readonly Goal[]
 export const WORKLOADS: Readonly<Record<string, { readonly text: string }>>
 export function plan(options: {
   quick: boolean
+  only?: string
 }): { id: string; systems: string | readonly string[] }[]

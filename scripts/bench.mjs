@@ -2,7 +2,7 @@
 // fsync on. Installs the peers of bench/package.json by itself. A whole run writes docs/benchmarks.md.
 //
 //   npm run bench                            everything, three rounds: about 25 minutes
-//   npm run bench -- --quick --peers dbos    one round, smaller: a few minutes
+//   npm run bench -- --quick --peers dbos    one round of w1 … w6, smaller: under three minutes
 //   npm run bench -- --only w2,w3            some of w1 … w8, w10 … w13, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
