@@ -219,7 +219,7 @@ function note(entry: Entry, history: AskHistory, children: Set<Uid>): void {
 
 /**
  * Re-opening forgets the failure that ended the run and everything that was asked after it; outcomes of questions
- * asked before it stay. A run whose body threw by itself forgets only its end. Children that were open were told to
+ * asked before it stay, but for failures that came of the end of a scope around it. A run whose body threw by itself forgets only its end. Children that were open were told to
  * stop by that end: they are started anew, except the one that was re-opened with the run.
  */
 function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory>): Entry[] {
@@ -244,16 +244,13 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
       continue
     }
     const failed = kept[failedAt]
-    const before = kept.slice(0, failedAt)
+    const [before, behind] = [kept.slice(0, failedAt), kept.slice(failedAt + 1)]
+    const isLeft = leftBy(behind)
+    for (const left of failed ? [failed, ...behind.filter(isLeft)] : []) tryAgain(left, asks)
     const askedBefore = new Set(before.map((e) => keyOf(e.name, e.occurrence)))
     kept = before.concat(
-      kept.slice(failedAt + 1).filter((e) => askedBefore.has(keyOf(e.name, e.occurrence))),
+      behind.filter((e) => askedBefore.has(keyOf(e.name, e.occurrence)) && !isLeft(e)),
     )
-    const history = asks.get(key) ?? newHistory()
-    history.manual = true
-    history.attempts = failed?.attempt ?? 0
-    history.kept = failed?.meta?.kept ?? null
-    asks.set(key, history)
     // Asked for directly before its failure: the question itself must stay in its window.
     if (!askedBefore.has(key) && failed && failed.kind !== 'child.ended') {
       kept.splice(failedAt, 0, {
@@ -267,6 +264,21 @@ function withoutReopened(journal: readonly Entry[], asks: Map<string, AskHistory
     kept = withoutStopped(kept, uid ?? null)
   }
   return kept
+}
+
+/** What failed because the failure had ended its scope, or while it did: the scope is open again, and so is this. */
+function leftBy(behind: readonly Entry[]): (entry: Entry) => boolean {
+  const ends = behind.filter(({ kind }) => kind === 'scope.ended')
+  const inside = ends.map(({ name, occurrence }) => `${shownName(name, occurrence)}/`)
+  return (entry) => isFinalFailure(entry) && inside.some((scope) => entry.name.startsWith(scope))
+}
+
+function tryAgain({ name, occurrence, attempt, meta }: Entry, asks: Map<string, AskHistory>): void {
+  const history = asks.get(keyOf(name, occurrence)) ?? newHistory()
+  history.manual = true
+  history.attempts = attempt
+  history.kept = meta?.kept ?? null
+  asks.set(keyOf(name, occurrence), history)
 }
 
 /**

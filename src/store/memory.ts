@@ -20,14 +20,23 @@ import type {
   ToolStore,
   Worker,
 } from '../kernel/store.js'
-import type { RunId, Uid, WorkerId } from '../model/ids.js'
+import type { MessageId, RunId, Uid, WorkerId } from '../model/ids.js'
 import { type FinalStatus, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { dueRuns, nextDueAt } from './memory-claim.js'
 import { pushBack } from './memory-limits.js'
 import { MemoryMoving } from './memory-moving.js'
 import { MemoryReader } from './memory-reader.js'
 import { checkEntry, refuseUnstorable } from './memory-refusals.js'
-import { claimedOf, entryOf, messageOf, neededOf, own, release, setDue } from './memory-run.js'
+import {
+  claimedOf,
+  entryOf,
+  type MemoryRun,
+  messageOf,
+  neededOf,
+  own,
+  release,
+  setDue,
+} from './memory-run.js'
 import type { MemoryStoreOptions } from './memory-tables.js'
 
 export type { MemoryRun } from './memory-run.js'
@@ -250,7 +259,26 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
       // One that has passed would end it again at once.
       if (row.deadlineAt !== null && row.deadlineAt <= now) row.deadlineAt = null
     }
+    for (const row of rows) if (row) this.tellOfEnds(row, now)
     return 'done'
+  }
+
+  /** Of its children under an id that have ended while it was over: nobody could tell it then. */
+  private tellOfEnds(row: MemoryRun, now: Instant): void {
+    const children = [...this.runs.values()].filter(({ run }) => run.parent?.uid === row.uid)
+    for (const child of children.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))) {
+      const { uid, status, attempt, journal } = child
+      const id = `child:${uid}:${attempt}` as MessageId
+      const isKnown = row.messages.some((message) => message.id === id)
+      if (!isFinal(status) || String(child.run.id) === String(uid) || isKnown) continue
+      row.inbox += 1
+      row.messages.push({
+        ...{ id, kind: 'child', name: '', meta: { uid, status } },
+        ...{ payload: journal.at(-1)?.payload ?? null, no: row.inbox, at: now },
+        ...{ takenSeq: null, replySeq: null },
+      })
+      setDue(row, row.dueAt ?? row.asksAt ?? now)
+    }
   }
 
   // ── reading ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -527,6 +527,50 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       expect(did).toEqual(['a', 'undo a', 'a'])
     })
 
+    test('retry of a run whose race has failed runs all branches of it again', async () => {
+      let isThere = false
+      const carriers = workflow(fresh('carriers'), (wf) =>
+        wf.race('carriers', {
+          quick: (wf) =>
+            wf.do('ask', () => {
+              if (!isThere) throw new Refused('nobody there')
+              return 'tomorrow'
+            }),
+          slow: (wf) =>
+            wf.do('ask', ({ signal }) =>
+              isThere ? 'next week' : new Promise((_, no) => signal.addEventListener('abort', no)),
+            ),
+        }),
+      )
+      const engine = await world.open([carriers], more)
+      const run = await engine.start(carriers)
+      await eventually(() => run.status()).toBe('failed')
+      isThere = true
+      await engine.retry(run.id)
+      expect(await run.result()).toMatchObject({ value: expect.stringMatching(/tomorrow|next/) })
+    })
+
+    test('a run that is retried hears of a child under an id that was stopped by its failure', async () => {
+      let isThere = false
+      const child = workflow(fresh('child'), (wf) => wf.waitFor('never'))
+      const parent = workflow(fresh('parent'), async (wf) => {
+        const started = await wf.start('child', child, undefined, { id: `${wf.run.id}-child` })
+        await wf.do('ask', () => {
+          if (!isThere) throw new Refused('nobody there')
+        })
+        return started.result()
+      })
+      const engine = await world.open([parent, child], more)
+      const run = await engine.start(parent)
+      await eventually(() => run.status()).toBe('failed')
+      const handle = engine.handle(child, `${run.id}-child`)
+      await eventually(() => handle.status()).toBe('cancelled')
+      isThere = true
+      await engine.retry(run.id)
+      await eventually(async () => (await run.get()).error?.message).toMatch(/cancelled|has ended/)
+      expect(await run.get()).toMatchObject({ status: 'failed', attempt: 2 })
+    })
+
     test('a second cancel changes nothing while it is undone; force ends it, and says what was skipped', async () => {
       const did: string[] = []
       const saga = workflow(fresh('saga'), async (wf) => {

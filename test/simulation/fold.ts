@@ -36,6 +36,11 @@ export const finalStatusOf = (entry: Entry | undefined): string | null =>
 export const isAnswer = (entry: Entry): boolean =>
   ANSWERS.has(entry.kind) && entry.meta?.retryAt === undefined
 
+const isFailure = (entry: Entry): boolean =>
+  isAnswer(entry) &&
+  (entry.kind === 'step.failed' ||
+    (entry.kind === 'child.ended' && entry.meta?.status !== 'completed'))
+
 /** The entry that answers this question, unless the run was re-opened behind it. */
 export function answerTo(row: MemoryRun, key: string): Entry | null {
   let found: Entry | null = null
@@ -177,7 +182,12 @@ export function withoutForgotten(journal: readonly Entry[], seq: number): readon
       const key = keyOf({ name, occurrence })
       const at = kept.findLastIndex((e) => isAnswer(e) && !DONE.has(e.kind) && keyOf(e) === key)
       const asked = new Set(kept.slice(0, at).map(keyOf))
-      kept = kept.filter((e, i) => at < 0 || i < at || (i > at && asked.has(keyOf(e))))
+      const ends = kept.slice(at).filter((e) => e.kind === 'scope.ended')
+      const isLeft = (e: Entry): boolean =>
+        isFailure(e) && ends.some((end) => e.name.startsWith(insideOf(end)))
+      kept = kept.filter(
+        (e, i) => at < 0 || i < at || (i > at && asked.has(keyOf(e)) && !isLeft(e)),
+      )
     } else kept.push(entry)
   }
   return kept

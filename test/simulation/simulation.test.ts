@@ -20,6 +20,14 @@ test('worlds with machines that broke a promise once keep it', { timeout: 600_00
   if (broken) expect.fail(report(broken))
 })
 
+test('worlds with rare looks and many retries that broke a promise once keep it', async () => {
+  const rare = { patience: 6 }
+  const broken =
+    (await runSeeds([1835, 3393], newTotal(), { aim: rare })) ??
+    (await runSeeds([20291], newTotal(), { aim: { ...rare, retries: 6 } }))
+  if (broken) expect.fail(report(broken))
+})
+
 test('a world that breaks a promise is made smaller, and still breaks it', async () => {
   const switches: Switches = { defects: new Set(['end-ignores-stop']), aim: { cancels: 8 } }
   const sizes: number[] = []
