@@ -50,7 +50,8 @@ select workers, dead, freed, inherited from @schema@.reap_v1($1::uuid[], $2::int
 
 -- name: reopen
 -- $1 uids (deepest first), $2 attempts, $3 due, $4–$10 their entries. All or none.
-select @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text) as done;
+select case when @schema@.reopen_v1($1::uuid[], $2::int[], $3::boolean[], $4::float8[], $5::text[], $6::int[], $7::int[], $8::text, $9::text, $10::text)
+    then @schema@.retell_v1($1::uuid[]) else false end as done;
 
 -- name: resolve
 -- $1 uid, $2 owner, $3 epoch, $4 last seq. Waits for the lost transaction by the lock of its row.
