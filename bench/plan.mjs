@@ -149,7 +149,7 @@ const embedded = (measure, field, limit) => ({
 const WHY = {
   run: 'a run costs the database five index entries when it is inserted and again when it ends, because its owner is indexed and changes, and about 110 µs of Node, a quarter of them garbage collection with 1,000 runs open; the bare loop has a row, two entries and no code to call.',
   step: 'a step is asked for, answered and encoded in Node, which shares the two cores with the database; the bare loop has none of that.',
-  idle: 'one after the other each step waits for one commit, and `commit_v1`, which does all that a commit can mean in one call, takes about half a millisecond of its own for a batch of one, and the bare statement less; both then wait for the disk.',
+  idle: 'one after the other each step waits for one commit, and `commit_v2`, which does all that a commit can mean in one call, takes about half a millisecond of its own for a batch of one, and the bare statement less; both then wait for the disk.',
   wake: 'they were started within a second and wake within one: each needs the commit that takes it, the one that says it has slept and the one that ends it, and one process does about 2,000 of them per second.',
   send: 'an event is a message with a number and an id before it is four entries of a journal (taken, completed, the end of its round, the next wait) and a shown state, and its sender is answered: about ten rows where the transaction by hand writes two.',
   node: 'a node reads its config, fills it and records it with what it gave, and a run of a graph is counted by its limits: it asks for a slot and is admitted before it is claimed.',
