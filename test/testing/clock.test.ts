@@ -22,15 +22,21 @@ const subscription = workflow('subscription', async (wf, input: { days: number }
 test('a workflow of thirty days takes moments, and no real timer', async () => {
   const engine = await open([subscription], { now: START })
   const run = await engine.start(subscription, { days: 30 })
+  const askedBy: string[] = []
+  const real = globalThis.setTimeout
   const timers = vi.spyOn(globalThis, 'setTimeout')
+  timers.mockImplementation(((...given: Parameters<typeof real>) => {
+    askedBy.push(new Error('asked for').stack ?? '')
+    return real(...given)
+  }) as typeof real)
   const startedAt = performance.now()
   await engine.advance('30 days')
   const tookMs = performance.now() - startedAt
-  const count = timers.mock.calls.length
   timers.mockRestore()
   const paid = await run.result()
   expect(paid).toEqual(Array.from({ length: 30 }, (_, i) => after((i + 1) * DAY_MS)))
-  expect(count).toBe(0)
+  // The database has timers of its own, for the statistics it keeps.
+  expect(askedBy.filter((stack) => !stack.includes('@electric-sql/pglite'))).toEqual([])
   console.log(`30 days in 60 commits: ${tookMs.toFixed(0)} ms`)
   expect(tookMs).toBeLessThan(30_000)
 })
