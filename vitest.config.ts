@@ -96,10 +96,14 @@ const decorators = {
 const MAJORS: Readonly<Record<string, readonly string[]>> = { nestjs: ['10', '12'], bullmq: ['5'] }
 const PEERS = /^(@nestjs\/[\w-]+|rxjs|reflect-metadata|bullmq|ioredis)$/
 
+/** Takes all cores by itself: a project that comes behind all others, so that what it says of its time is true. */
+const ALONE = 'test/simulation/worlds.test.ts'
+
 interface Project {
   readonly name: string
   readonly folder: string
   readonly major: string | null
+  readonly isAlone?: boolean
 }
 
 const projects = readdirSync(path('test'), { withFileTypes: true })
@@ -112,6 +116,7 @@ const projects = readdirSync(path('test'), { withFileTypes: true })
       major,
     })),
   ])
+  .concat({ name: 'worlds', folder: 'simulation', major: null, isAlone: true })
 
 export default defineConfig({
   test: {
@@ -120,7 +125,7 @@ export default defineConfig({
     passWithNoTests: false,
     // A source is transformed once for all projects, and not again until it changes.
     experimental: { fsModuleCache: true, fsModuleCachePath: path('.cache/vitest') },
-    projects: projects.map(({ name, folder, major }) => ({
+    projects: projects.map(({ name, folder, major, isAlone = false }) => ({
       plugins: [decorators],
       // Programs of the README and of the docs run as they are printed, on the sources.
       resolve: {
@@ -143,14 +148,16 @@ export default defineConfig({
       test: {
         name,
         ...(name === 'browser' && { globalSetup: [path('test/browser/global-setup.ts')] }),
-        include: [`test/${folder}/**/*.test.ts`],
+        include: [isAlone ? ALONE : `test/${folder}/**/*.test.ts`],
         exclude: [
           '**/node_modules/**',
+          ...(isAlone ? [] : [ALONE]),
           ...(isFast ? SLOW_FILES : []),
           // As it is published, which is with our own packages; and what no version changes.
           ...(major === null ? [] : ['**/example.test.ts', '**/options.test.ts']),
         ],
         environment: 'node',
+        sequence: { groupOrder: isAlone ? 1 : 0 },
         isolate: !SHARED.includes(name),
         ...(major !== null && { env: { PEER_MAJOR: major } }),
         testTimeout: TIMEOUTS_MS[folder] ?? TIMEOUT_MS,
