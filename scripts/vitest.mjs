@@ -24,6 +24,8 @@ export function testedHash() {
 /** `report` is null when vitest did not get as far as writing one. */
 export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) {
   for (const folder of fast ? [] : FOLDERS) await install(join(ROOT, folder))
+  // Only their types are read.
+  if (!fast) await install(join(ROOT, 'test/docs/compare'), ['--ignore-scripts'])
   // A whole run begins without what earlier ones have left there; see vitest.config.ts.
   if (!fast && args.length === 0) rmSync(join(CACHE, 'vitest'), { recursive: true, force: true })
   const reportFile = join(CACHE, `vitest-${process.pid}.json`)

@@ -10,7 +10,7 @@ const NODE_MIN = '20.19.0'
 const FOLDERS = [
   ...['bench', 'studio', 'site', 'test/support'],
   ...['test/nestjs/majors/10', 'test/nestjs/majors/12', 'test/bullmq/majors/5'],
-  'test/mounting/next',
+  ...['test/mounting/next', 'test/docs/compare'],
 ]
 const LOCKS = ['package-lock.json', ...FOLDERS.map((folder) => `${folder}/package-lock.json`)]
 
