@@ -71,7 +71,7 @@ async function record(program: Program, shelf: Shelf): Promise<readonly Line[]> 
     before = after
     if (rows !== null) lines.push({ now, done, ...rows })
   }
-  stage = await openStage(shelf, program, { nowMs: BEGINS_AT, committed })
+  stage = await openStage(shelf, program, { nowMs: BEGINS_AT, seed: 'golden', committed })
   for (const call of program.calls) {
     await stage.advanceTo(BEGINS_AT + call.at)
     await call.make(stage.engine)
@@ -172,7 +172,7 @@ export interface Again {
 /** The code of today goes on from there, to the end of the scenario. */
 export async function goOn(program: Program, cut: Cut, shelf: Shelf): Promise<Again> {
   await shelf.empty()
-  const stage = await openStage(shelf, program, { nowMs: cut.now })
+  const stage = await openStage(shelf, program, { nowMs: cut.now, seed: 'goes on' })
   try {
     await shelf.put(cut.tables)
     // Its owner is dead: the next process finds it so.

@@ -203,19 +203,26 @@ export interface Stage {
   close(): Promise<void>
 }
 
+interface StageOptions {
+  readonly nowMs: number
+  /** Ids are made of it: who goes on with recorded runs has another than who recorded them, or makes the same ones. */
+  readonly seed: string
+  readonly committed?: () => Promise<void>
+}
+
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function openStage(
   shelf: Shelf,
   { definitions, errors }: Pick<Program, 'definitions' | 'errors'>,
-  { nowMs, committed = async () => {} }: { nowMs: number; committed?: () => Promise<void> },
+  { nowMs, seed, committed = async () => {} }: StageOptions,
 ): Promise<Stage> {
   // A stack would tell where this repository is.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   const clock = new TestClock(nowMs)
   const executed: Execution[] = []
-  const generator = generatorOf('golden')
+  const generator = generatorOf(seed)
   const byte = (): number => Math.floor(generator.fraction() * 256)
   let lives: Lives | null = null
   await shelf.setNow(nowMs)
