@@ -9,7 +9,7 @@ export async function createEngine<
   const W extends readonly (Definition | AnyClass)[] = readonly [],
 >(options: EngineOptions<W> = {}): Promise<Engine<W>> {
   const [{ composeEngine }, { readEngineOptions }] = await Promise.all([
-    import('./create-engine.js'),
+    import('./compose-engine.js'),
     import('./engine/options.js'),
   ])
   return (await composeEngine(readEngineOptions(options, process.env))) as Engine<W>

@@ -10,7 +10,7 @@ describe('layers', () => {
     ['src/model/run.ts', 'node:fs'],
     ['src/kernel/claim.ts', '../store/driver.js'],
     ['src/kernel/claim.ts', '../authoring/function/body.js'],
-    ['src/kernel/claim.ts', '../create-engine.js'],
+    ['src/kernel/claim.ts', '../compose-engine.js'],
     ['src/kernel/claim.ts', 'node:timers/promises'],
     ['src/kernel/claim.ts', 'pg'],
     ['src/authoring/function/body.ts', '../../kernel/ports.js'],
@@ -20,7 +20,7 @@ describe('layers', () => {
     ['src/store/sql-store.ts', '../kernel/claim.js'],
     ['src/store/sql-store.ts', 'hono'],
     ['src/upkeep/prune.ts', '../store/driver.js'],
-    ['src/create-engine.ts', 'pg'],
+    ['src/compose-engine.ts', 'pg'],
     ['src/http/server.ts', '@electric-sql/pglite/live'],
     ['src/http/server.ts', '../cli/main.js'],
     ['src/client/client.ts', 'node:buffer'],
@@ -42,12 +42,12 @@ describe('layers', () => {
     ['src/authoring/graph/expression.ts', '@marcbachmann/cel-js'],
     ['src/egress/http-call.ts', 'node:http'],
     ['src/egress/http-call.ts', '../authoring/graph/http-call.js'],
-    ['src/create-engine.ts', './egress/http-call.js'],
+    ['src/compose-engine.ts', './egress/http-call.js'],
     ['src/store/driver-pg/pool.ts', 'pg'],
     ['src/store/driver-embedded/open.ts', '@electric-sql/pglite'],
     ['src/store/sql-store.ts', '../kernel/store.js'],
-    ['src/create-engine.ts', './kernel/engine.js'],
-    ['src/index.ts', './create-engine.js'],
+    ['src/compose-engine.ts', './kernel/engine.js'],
+    ['src/index.ts', './compose-engine.js'],
   ])('%s may import %s', (path, target) => {
     expect(rules.layers([source(path, `import { x } from '${target}'`)])).toEqual([])
   })

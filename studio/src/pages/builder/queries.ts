@@ -93,7 +93,7 @@ export const mayEdit = (role: Role | null): boolean =>
   role === null || role === 'author' || role === 'admin'
 
 /** The value as it was when it last stood still for so long. */
-export function useSettled<T>(value: T, ms: number): T {
+function useSettled<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const later = setTimeout(() => setSettled(value), ms)
