@@ -7,7 +7,7 @@ export interface Distribution {
   readonly sum: number
 }
 
-export class Histogram implements Distribution {
+class Histogram implements Distribution {
   readonly bounds: readonly number[]
   readonly counts: number[]
   sum = 0

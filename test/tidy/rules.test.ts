@@ -67,6 +67,15 @@ test('a cycle is named once, in full', () => {
   )
 })
 
+test('what is exported is imported by somebody', () => {
+  const a = source(
+    'src/kernel/a.ts',
+    'export const used = 1\nexport function unused() {}\nunused()',
+  )
+  const b = source('test/kernel/b.test.ts', "import { used } from '../../src/kernel/a.js'")
+  expect(rules.unusedExports([a], [a, b])).toEqual([expect.stringContaining('imports unused')])
+})
+
 test('files and functions have an end', () => {
   expect(rules.fileLengths([source('src/model/a.ts', lines(401, '//'))])).toHaveLength(1)
   expect(rules.fileLengths([source('src/model/a.ts', `${lines(400, '//')}\n`)])).toEqual([])
