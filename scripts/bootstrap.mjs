@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { makeCluster } from './cluster.mjs'
@@ -22,6 +22,8 @@ import { GENERATED, writeSql } from './inline-sql.mjs'
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 export const CACHE = join(ROOT, '.cache')
 const LOCK = join(CACHE, 'bootstrap.lock')
+/** What has packages of its own, in words; else it is said by its folder. */
+const SPOKEN = { '': 'Perdure', studio: 'the Studio' }
 const NOT_SOURCES = ['node_modules', '.next']
 const BUILD_STAMP = join(CACHE, 'build.stamp')
 
@@ -86,8 +88,9 @@ export async function install(folder = ROOT, options = []) {
       'node_modules is a link and does not fit package-lock.json: run npm ci where it points',
     )
   }
-  const how = { fold: 'installing packages', cwd: folder }
-  if ((await run('npm', ['ci', ...options], how)).code === 0) return
+  const place = relative(ROOT, folder)
+  const how = { fold: `installing packages of ${SPOKEN[place] ?? place}`, cwd: folder }
+  if ((await run('npm', ['ci', ...options], { ...how, isTried: true })).code === 0) return
   // npm ci refuses a lock that lacks packages of other platforms, as one made behind a partial mirror does.
   const { code, output } = await run('npm', ['install', '--no-save', ...options], how)
   if (code !== 0) throw new Error(`npm install failed:\n${output.slice(-4000)}`)
@@ -139,8 +142,12 @@ function filesBelow(path) {
   return names.flatMap((name) => filesBelow(`${path}/${name}`))
 }
 
-/** Runs a command, in the root. With `fold` its output becomes one line that moves, and is given back. */
-export function run(command, args, { fold, cwd = ROOT, env = {}, stdio = 'inherit' } = {}) {
+/**
+ * Runs a command, in the root. With `fold` its output becomes one line that moves, and is given back. `isTried`: if it fails, another
+ * command goes on with that line.
+ */
+export function run(command, args, options = {}) {
+  const { fold, isTried = false, cwd = ROOT, env = {}, stdio = 'inherit' } = options
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env },
@@ -165,7 +172,7 @@ export function run(command, args, { fold, cwd = ROOT, env = {}, stdio = 'inheri
     })
     child.once('close', (code) => {
       clearInterval(ticking)
-      if (fold) show('\n')
+      if (fold && !(isTried && code !== 0)) show('\n')
       resolve({ code: code ?? 1, output })
     })
   })

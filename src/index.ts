@@ -55,6 +55,8 @@ export type {
   Types,
   Wf,
 } from './authoring/types.js'
+// engine
+export { createEngine } from './create-engine.js'
 export type { EngineOptions } from './engine/engine-options.js'
 export type { LoggedNode } from './engine/logged-node.js'
 export type {
@@ -120,5 +122,3 @@ export { fatal, retryAfter } from './model/marks.js'
 // time and status
 export type { Status } from './model/run.js'
 export { type Duration, duration } from './model/time.js'
-// engine
-export { createEngine } from './open-engine.js'

@@ -1,7 +1,7 @@
 // One open database under one engine after another: new code takes over while the old one ends what it has begun. The
 // embedded database has room for one process, so that a new process would have to wait for the old one.
 
-import { composeEngine } from './create-engine.js'
+import { composeEngine } from './compose-engine.js'
 import type { EngineOptions } from './engine/engine-options.js'
 import { readEngineOptions } from './engine/options.js'
 import type { Engine } from './engine/types.js'

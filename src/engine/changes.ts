@@ -69,7 +69,7 @@ function shown({ cursor, definition, entry, at, ...run }: StoredChange): Change 
 
 const cursorText = ({ key, id, place }: Cursor): string => `${key}-${id}-${place}`
 
-export const CURSOR = /^(\d{1,19})-(\d{1,18})-(\d{1,9})$/
+const CURSOR = /^(\d{1,19})-(\d{1,18})-(\d{1,9})$/
 
 function cursorOf(text: unknown): Cursor {
   const [, key, id, place] = (typeof text === 'string' && CURSOR.exec(text)) || []

@@ -97,7 +97,7 @@ function openChild(view: RunView): OpenChild {
   return { id: view.id, workflow: view.definition, status: view.status }
 }
 
-export function dateOf(at: number | null | undefined): Date | null {
+function dateOf(at: number | null | undefined): Date | null {
   return at === null || at === undefined ? null : new Date(at)
 }
 

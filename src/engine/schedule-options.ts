@@ -70,7 +70,7 @@ export function readSchedule(options: unknown): ReadSchedule {
   }
 }
 
-export function readMissed(missed: unknown, where: string): Missed {
+function readMissed(missed: unknown, where: string): Missed {
   if (MISSED.includes(missed as Missed)) return missed as Missed
   throw optionInvalid('missed', where, missed, "'skip', 'once' or 'all'")
 }

@@ -7,7 +7,7 @@ import type { HttpOptions } from './engine-options.js'
 import { secretMissing, signatureInvalid } from './webhook-errors.js'
 
 /** A request is taken so long before and after the time that it was signed with. */
-export const SIGNED_WITHIN_MS = 5 * 60_000
+const SIGNED_WITHIN_MS = 5 * 60_000
 const PREFIX = 'whsec_'
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const HEX = /^[0-9a-fA-F]+$/

@@ -33,7 +33,7 @@ export async function checkPort(port: number, host: string): Promise<void> {
 export const isPortTaken = (error: unknown): boolean =>
   PerdureError.is(error) && (error.details as { isTaken?: boolean } | undefined)?.isTaken === true
 
-export function holderOf(port: number): Holder | null {
+function holderOf(port: number): Holder | null {
   try {
     const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeners(table, port)))
     const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && hasOne(name, sockets))

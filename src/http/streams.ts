@@ -14,7 +14,7 @@ export interface StreamSettings {
   readonly bufferedBytesMax: number
 }
 
-export const STREAM_SETTINGS: StreamSettings = {
+const STREAM_SETTINGS: StreamSettings = {
   streamsMax: 200,
   heartbeatMs: 15_000,
   recheckMs: 60_000,

@@ -4,7 +4,7 @@
 // Owns:      which of our runs are being loaded.
 // Talks to:  Store.load, Frames, and each Frame it begins.
 
-import type { RunId, Uid } from '../model/ids.js'
+import type { Uid } from '../model/ids.js'
 import { CRASHES_MAX, CRASHES_SUSPECT } from '../model/limits.js'
 import type { Message, RunFacts } from '../model/run.js'
 import type { StopCause } from './ending.js'
@@ -234,5 +234,3 @@ export class Executor {
 function forStore({ fence, fromSeq, fromNo }: Wanted) {
   return { fence, fromSeq: Math.min(fromSeq, 2_000_000_000), fromNo }
 }
-
-export type { RunId }

@@ -7,7 +7,7 @@ export interface Distribution {
   readonly sum: number
 }
 
-export class Histogram implements Distribution {
+class Histogram implements Distribution {
   readonly bounds: readonly number[]
   readonly counts: number[]
   sum = 0
@@ -27,8 +27,8 @@ export class Histogram implements Distribution {
 }
 
 /** Definitions come and go where graphs are stored: what is beyond this is counted together. */
-export const METERED_MAX = 200
-export const OTHERS = '(others)'
+const METERED_MAX = 200
+const OTHERS = '(others)'
 
 const DELTAS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 const COMMIT_MS = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000]

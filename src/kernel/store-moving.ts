@@ -8,6 +8,7 @@ import type {
   Instant,
   MessageKind,
   NewDocument,
+  RowFacts,
   Status,
   Stop,
   Stored,
@@ -48,21 +49,10 @@ export interface LivePage {
 }
 
 /** As a claimer gets it, but in the hands of its owner. `startedAt` of one that never ran: when it was created. */
-export interface LiveRun {
-  readonly uid: Uid
+export interface LiveRun extends RowFacts {
   readonly owner: WorkerId | null
   readonly epoch: number
   readonly seq: number
-  readonly id: RunId
-  readonly workspace: string
-  readonly definition: string
-  readonly version: string | null
-  readonly tags: Readonly<Record<string, string>>
-  readonly parentUid: Uid | null
-  readonly parentId: RunId | null
-  readonly createdAt: Instant
-  readonly startedAt: Instant
-  readonly deadlineAt: Instant | null
 }
 
 /** null: any. */

@@ -17,6 +17,7 @@ import type {
   NewDocument,
   NewEntry,
   NewMessage,
+  RowFacts,
   Shown,
   Status,
   Stop,
@@ -303,24 +304,13 @@ export type Answer =
     }
 
 /** A run that was taken, as its row says. What it was started with is entry 1 of its journal. */
-export interface Claimed {
-  readonly uid: Uid
+export interface Claimed extends RowFacts {
   readonly epoch: number
   readonly seq: number
   readonly inbox: number
   readonly stop: Stop | null
   readonly crashes: number
   readonly attempt: number
-  readonly id: RunId
-  readonly workspace: string
-  readonly definition: string
-  readonly version: string | null
-  readonly tags: Readonly<Record<string, string>>
-  readonly parentUid: Uid | null
-  readonly parentId: RunId | null
-  readonly createdAt: Instant
-  readonly startedAt: Instant
-  readonly deadlineAt: Instant | null
 }
 
 export interface Loaded {

@@ -1,4 +1,4 @@
-// What the body of a run asks through. Each question goes to its frame; nothing is decided here.
+// What the body of a run asks through. Each question goes to its conversation; nothing is decided here.
 
 import { shownName } from '../model/ids.js'
 import type {
@@ -17,7 +17,7 @@ import { Scope } from './scope.js'
 import { type RoundEnd, runLoop, runRace, runScope, type ScopeTurn } from './scopes.js'
 import type { Undos } from './undos.js'
 
-/** A question before the frame has given it its place. */
+/** A question before the conversation has given it its place. */
 type Question =
   | { readonly kind: 'step'; readonly order: StepOrder; readonly undoes?: Undoable }
   | { readonly kind: 'timer'; readonly due: Due }
@@ -59,22 +59,22 @@ export interface Asked {
   fail(failure: Failure): void
 }
 
-export function makeTurn(frame: Asked): Turn {
-  return new TurnInside(frame, frame.root)
+export function makeTurn(conversation: Asked): Turn {
+  return new TurnInside(conversation, conversation.root)
 }
 
 /** A turn inside one scope. */
 class TurnInside implements ScopeTurn {
-  private readonly frame: Asked
+  private readonly conversation: Asked
   private readonly within: Scope
 
-  constructor(frame: Asked, within: Scope) {
-    this.frame = frame
+  constructor(conversation: Asked, within: Scope) {
+    this.conversation = conversation
     this.within = within
   }
 
   get run(): RunFacts {
-    return this.frame.run
+    return this.conversation.run
   }
 
   get path(): string {
@@ -82,7 +82,7 @@ class TurnInside implements ScopeTurn {
   }
 
   get stopping(): AbortSignal {
-    return this.within.signal(this.frame.stopping)
+    return this.within.signal(this.conversation.stopping)
   }
 
   get isOver(): boolean {
@@ -90,11 +90,11 @@ class TurnInside implements ScopeTurn {
   }
 
   get replaying(): boolean {
-    return this.frame.replaying
+    return this.conversation.replaying
   }
 
   now(): Instant {
-    return this.frame.nowAt
+    return this.conversation.nowAt
   }
 
   step(name: string, order: StepOrder): Promise<Stored> {
@@ -118,19 +118,19 @@ class TurnInside implements ScopeTurn {
   }
 
   mark(id: string): boolean {
-    return this.frame.mark(id)
+    return this.conversation.mark(id)
   }
 
   show(shown: Shown): void {
-    if (!this.within.isOver) this.frame.show(shown)
+    if (!this.within.isOver) this.conversation.show(shown)
   }
 
   expires(at: Instant | null): void {
-    if (!this.within.isOver) this.frame.expiresAt = at
+    if (!this.within.isOver) this.conversation.expiresAt = at
   }
 
   stop(reason: string): Promise<never> {
-    this.frame.stopFromInside(reason)
+    this.conversation.stopFromInside(reason)
     return new Promise<never>(() => {})
   }
 
@@ -160,26 +160,26 @@ class TurnInside implements ScopeTurn {
   // ── for scopes.ts ─────────────────────────────────────────────────────────────────────────────────────────
 
   get undos(): Undos {
-    return this.frame.undos
+    return this.conversation.undos
   }
 
   open(name: string): Scope {
     const full = this.within.path + name
-    const occurrence = this.frame.nextOccurrence(full)
+    const occurrence = this.conversation.nextOccurrence(full)
     const path = `${shownName(full, occurrence)}/`
     return new Scope(this.within, { name: full, occurrence, path })
   }
 
   inside(scope: Scope): TurnInside {
-    return new TurnInside(this.frame, scope)
+    return new TurnInside(this.conversation, scope)
   }
 
   withdraw(scope: Scope): void {
-    if (!scope.isOver) void this.frame.withdraw(scope, false, scope)
+    if (!scope.isOver) void this.conversation.withdraw(scope, false, scope)
   }
 
   async leave(scope: Scope, kept: Scope | null): Promise<void> {
-    if (!scope.isOver) await this.frame.withdraw(scope, true, kept)
+    if (!scope.isOver) await this.conversation.withdraw(scope, true, kept)
   }
 
   scopeEnded(
@@ -194,7 +194,7 @@ class TurnInside implements ScopeTurn {
   }
 
   get lastSeq(): number {
-    return this.frame.lastSeq
+    return this.conversation.lastSeq
   }
 
   async roundEnded(round: RoundEnd): Promise<Stored> {
@@ -204,12 +204,12 @@ class TurnInside implements ScopeTurn {
     const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
     const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
     // Not before: until it is written down the scope around may end, and undo it.
-    this.frame.roundIsOver(scope, sinceSeq)
+    this.conversation.roundIsOver(scope, sinceSeq)
     return left.value
   }
 
   lastRound(key: string): number {
-    return this.frame.lastRound(key)
+    return this.conversation.lastRound(key)
   }
 
   recall(round: string): Promise<Left> {
@@ -219,7 +219,7 @@ class TurnInside implements ScopeTurn {
 
   undo(undoable: Undoable): Promise<Stored> {
     const { order } = undoable
-    return this.inside(this.frame.root).ask(undoable.name, {
+    return this.inside(this.conversation.root).ask(undoable.name, {
       kind: 'step',
       order,
       undoes: undoable,
@@ -227,18 +227,20 @@ class TurnInside implements ScopeTurn {
   }
 
   fail(failure: Failure): void {
-    this.frame.fail(failure)
+    this.conversation.fail(failure)
   }
 
   /** `named`: by its whole name, with an occurrence that was counted before. */
   private ask<T>(name: string, question: Question, named?: { occurrence: number }): Promise<T> {
-    const { frame, within: scope } = this
+    const { conversation, within: scope } = this
     return new Promise<T>((resolve, reject) => {
       if (scope.isOver) return
       const full = named || scope.path === '' ? name : scope.path + name
-      const occurrence = named?.occurrence ?? frame.nextOccurrence(full)
+      const occurrence = named?.occurrence ?? conversation.nextOccurrence(full)
       const answer = resolve as (value: unknown) => void
-      frame.asks(newAsk(frame, { scope, name: full, occurrence }, question, answer, reject))
+      conversation.asks(
+        newAsk(conversation, { scope, name: full, occurrence }, question, answer, reject),
+      )
     })
   }
 }
@@ -253,13 +255,13 @@ interface Left {
 
 /** One literal per kind: an ask is made for every step of every run, and spreading objects costs more than the rest. */
 function newAsk(
-  frame: Asked,
+  conversation: Asked,
   { scope, name, occurrence }: Place,
   question: Question,
   answer: (value: unknown) => void,
   fail: (failure: Failure) => void,
 ): Ask {
-  const askedAt = frame.clock()
+  const askedAt = conversation.clock()
   const afterSeq = 0
   const journaled = false
   const attempts = 0

@@ -1,3 +1,5 @@
+// Waiting for something that nobody tells of: it is looked at every few milliseconds.
+
 import type { Clock } from './ports.js'
 
 const LOOK_AGAIN_MS = 5

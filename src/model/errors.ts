@@ -3,8 +3,8 @@
 import { PerdureError } from './error.js'
 
 export * from './error.js'
-export * from './errors-run.js'
 export * from './operating-errors.js'
+export * from './run-errors.js'
 
 /** A value in a message: short, and never more than one line. */
 export function shown(value: unknown): string {
@@ -77,11 +77,7 @@ export const idInvalid = (value: unknown): PerdureError =>
     hint: 'use 1 to 128 of letters, digits and _ . : @ + = -',
   })
 
-export const optionUnknown = (
-  option: string,
-  where: string,
-  known: readonly string[],
-): PerdureError => {
+const optionUnknown = (option: string, where: string, known: readonly string[]): PerdureError => {
   const near = didYouMean(option, known)
   return new PerdureError('OPTION_UNKNOWN', `Unknown option "${option}" in ${where}.`, {
     hint: near ? `did you mean "${near}"?` : `known options: ${known.join(', ')}`,

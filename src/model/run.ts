@@ -207,20 +207,14 @@ export interface TaskOrder {
   readonly timeoutMs?: number
 }
 
-/** What is known of a run before any of its code has run; never changes. */
-export interface RunFacts {
+/** What the row of a run says of it that never changes once it was claimed. */
+export interface RowFacts {
   readonly uid: Uid
   readonly id: RunId
   readonly workspace: string
   readonly definition: string
   /** null: a child whose definition the starter did not have; pinned at its first claim. */
   readonly version: string | null
-  readonly input: Stored
-  readonly order: TaskOrder | null
-  /** Of whoever started it. */
-  readonly trace?: string | null
-  /** Of its random numbers; absent: the uid. */
-  readonly seed?: Uid
   readonly tags: Readonly<Record<string, string>>
   readonly parentUid: Uid | null
   readonly parentId: RunId | null
@@ -228,4 +222,14 @@ export interface RunFacts {
   /** The first claim. */
   readonly startedAt: Instant
   readonly deadlineAt: Instant | null
+}
+
+/** All that is known of a run before any of its code has run: its row, and entry 1 of its journal. */
+export interface RunFacts extends RowFacts {
+  readonly input: Stored
+  readonly order: TaskOrder | null
+  /** Of whoever started it. */
+  readonly trace?: string | null
+  /** Of its random numbers; absent: the uid. */
+  readonly seed?: Uid
 }

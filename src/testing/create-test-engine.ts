@@ -2,7 +2,7 @@
 // can be ended.
 
 import type { AnyClass } from '../authoring/types.js'
-import { composeEngine } from '../create-engine.js'
+import { composeEngine } from '../compose-engine.js'
 import { readEngineOptions, type Settings } from '../engine/options.js'
 import type { Definition, Duration, Engine } from '../index.js'
 import type { Log, Random } from '../kernel/ports.js'

@@ -60,4 +60,22 @@ describeInBrowser('pages of the Studio', () => {
     expect(problems.filter((one) => !one.includes('404'))).toEqual([])
     await page.context().close()
   })
+
+  test('who asks is asked once, though the stream begins by saying that runs are to be read again', async () => {
+    const { page } = await studio.open('/nowhere')
+    const asked: string[] = []
+    const times = (path: string): number => asked.filter((one) => one.endsWith(path)).length
+    const isReadAgain = new Promise<void>((resolve) => {
+      page.on('request', (request) => {
+        asked.push(new URL(request.url()).pathname)
+        if (times('/stats') === 2) resolve()
+      })
+    })
+    await page.goto(studio.url)
+    await isReadAgain
+    // All that is read again is asked for at once: by now the browser has told of it.
+    await page.evaluate('0')
+    expect(times('/me')).toBe(1)
+    await page.context().close()
+  })
 })

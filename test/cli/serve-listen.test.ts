@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { portOf } from '../../src/cli/input.js'
 import { listen } from '../../src/cli/listen.js'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { openMemory } from '../../src/open-store.js'
 

@@ -1,7 +1,7 @@
 // A run of ten thousand steps: its last step costs what its first did.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Engine, workflow } from '../../src/index.js'
 import { newCounters } from '../../src/kernel/counters.js'

@@ -1,7 +1,7 @@
 // Promises of the README that no other suite shows in one piece.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, workflow } from '../../src/index.js'
 import { openMemory } from '../../src/open-store.js'

@@ -1,7 +1,7 @@
 // Changed code under runs that are under way: each kind of change is found, or is none.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { composeEngine, type Instead } from '../../src/create-engine.js'
+import { composeEngine, type Instead } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, workflow } from '../../src/index.js'
 import { openMemory } from '../../src/open-store.js'

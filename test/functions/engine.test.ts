@@ -1,7 +1,7 @@
 // The public calls, on the real kernel and the store in memory.
 
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { composeEngine, type Instead } from '../../src/create-engine.js'
+import { composeEngine, type Instead } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Engine } from '../../src/engine/types.js'
 import {

@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { AnyClass } from '../../src/authoring/types.js'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, task, typed, workflow } from '../../src/index.js'
 import { openMemory } from '../../src/open-store.js'

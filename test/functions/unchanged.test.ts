@@ -1,7 +1,7 @@
 // Code that has not changed never seems to have: small programs made by chance, replayed from the journal at every wait.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Engine, task, type Wf, workflow } from '../../src/index.js'
 import { newCounters } from '../../src/kernel/counters.js'

@@ -1,7 +1,7 @@
 // Where golden journals are written and read again: the tables of a store, which can be taken out and put in, and an
 // engine on them with a clock that is moved by hand.
 
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Engine } from '../../src/index.js'
 import type { Execution } from '../../src/kernel/attempt.js'

@@ -1,7 +1,7 @@
 // An engine with a few definitions, the API on it, and a way to ask it.
 
 import { afterAll, beforeAll, expect } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { createHandler, type HandlerOptions } from '../../src/http/index.js'
 import { type Engine, graph, machine, typed, workflow } from '../../src/index.js'

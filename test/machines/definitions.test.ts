@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { madeOf } from '../../src/authoring/definition.js'
-import { asBoolean } from '../../src/authoring/machine/class.js'
 import type { Machine, Place } from '../../src/authoring/machine/description.js'
+import { asBoolean } from '../../src/authoring/machine/guard.js'
 import { machine } from '../../src/authoring/machine/machine.js'
 import { typed } from '../../src/authoring/schema.js'
 import { readEngineOptions } from '../../src/engine/options.js'

@@ -1,7 +1,7 @@
 // Machines whose code changes while runs are on their way.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { composeEngine } from '../../src/create-engine.js'
+import { composeEngine } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import { type Definition, type Engine, machine } from '../../src/index.js'
 import { openMemory } from '../../src/open-store.js'

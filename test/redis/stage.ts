@@ -2,7 +2,7 @@
 
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
-import { composeEngine, type Instead } from '../../src/create-engine.js'
+import { composeEngine, type Instead } from '../../src/compose-engine.js'
 import { readEngineOptions } from '../../src/engine/options.js'
 import type { Definition, Engine } from '../../src/index.js'
 import type { ToolStore } from '../../src/kernel/store.js'

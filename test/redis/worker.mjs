@@ -3,7 +3,7 @@
 
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { composeEngine } from '../../dist/create-engine.js'
+import { composeEngine } from '../../dist/compose-engine.js'
 import { readEngineOptions } from '../../dist/engine/options.js'
 import { workflow } from '../../dist/index.js'
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CODES } from '../../src/model/errors.js'
 import { deadLinks, deadPaths } from './links.js'
+import { deadNames } from './names.js'
 import { filesBelow, ROOT, read } from './repository.js'
 
 const ERRORS = 'docs/reference/errors.md'
@@ -42,6 +43,36 @@ test('a path that is not there is found', () => {
     'src/not/there.ts',
     'GONE.md',
   ])
+})
+
+test('every name that a Markdown file says to be in a file is there', () => {
+  const found = filesBelow('.', '.md').flatMap((path) => deadNames({ path, text: read(path) }))
+  expect(found).toEqual([])
+})
+
+test('a name that is not there is found', () => {
+  const text = `\`Frames.recall\` in \`src/kernel/frames.ts\`, \`turn.step\` in \`src/kernel/turn.ts\`,
+    \`claim_v1\` in \`sql/migrations/0003_ownership.sql\`; \`Frames.gone\` in \`src/kernel/frames.ts\`,
+    \`Frame\` in \`src/kernel/frames.ts\`, \`claim_v0\` in \`sql/migrations/0003_ownership.sql\``
+  expect(deadNames({ path: 'x.md', text }).map((line) => line.split(' ')[1])).toEqual([
+    'Frames.gone',
+    'Frame',
+    'claim_v0',
+  ])
+})
+
+test('every invariant of ARCHITECTURE.md stands in the file that keeps it', () => {
+  const rows = read('ARCHITECTURE.md').matchAll(/^\| ([A-Z]\d[^|]*) \|[^|]+\| `(src\/[^`]+)`/gm)
+  const said = [...rows].flatMap(([, rules = '', file = '']) =>
+    [...rules.matchAll(/[A-Z]\d/g)].map(([rule]) => ({ rule, file })),
+  )
+  expect(said.length).toBeGreaterThan(20)
+  const found = said.filter(
+    ({ rule, file }) => !new RegExp(`^// .*\\b${rule}\\b|\\* ${rule}:`, 'm').test(read(file)),
+  )
+  expect(
+    found.map(({ rule, file }) => `${file} does not say ${rule} → say it in its header`),
+  ).toEqual([])
 })
 
 test('every error code has its page', () => {

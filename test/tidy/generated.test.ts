@@ -36,7 +36,7 @@ test('every entry of the package has its source, and none is loaded by the main 
   })
   expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   const loaded = loadedBy('src/index.ts')
-  expect(loaded).toContain('src/create-engine.ts')
+  expect(loaded).toContain('src/compose-engine.ts')
   expect(sources.filter((path) => path !== 'src/index.ts' && loaded.includes(path))).toEqual([])
 })
 

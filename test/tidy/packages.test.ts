@@ -1,6 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { accepts } from './engines.js'
-import { read } from './repository.js'
+import { ROOT, read } from './repository.js'
 
 interface Locked {
   readonly resolved?: string
@@ -36,6 +40,24 @@ test.each(LOCKS)(`every dependency in %s accepts Node ${NODE_MIN}`, (lock) => {
 
 test.each(FOLDERS)('the .npmrc of %s says the same', (folder) => {
   expect(read(`${folder}/.npmrc`)).toBe(read('.npmrc'))
+})
+
+test('installing packages says in one line of what, also where npm ci refuses the lock', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-install-'))
+  try {
+    writeFileSync(join(folder, 'npm'), '#!/bin/sh\ntest "$1" = install\n', { mode: 0o755 })
+    const code = `const { install } = await import('./scripts/bootstrap.mjs')
+      await install(${JSON.stringify(folder)})`
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` },
+    })
+    const said = `installing packages of ${relative(ROOT, folder)} … 0 s\n`
+    expect({ status, stderr: stderr.replace(/\d+ s/, '0 s') }).toEqual({ status: 0, stderr: said })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 function packagesOf(lock: string): [string, Locked][] {

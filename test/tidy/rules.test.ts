@@ -10,7 +10,7 @@ describe('layers', () => {
     ['src/model/run.ts', 'node:fs'],
     ['src/kernel/claim.ts', '../store/driver.js'],
     ['src/kernel/claim.ts', '../authoring/function/body.js'],
-    ['src/kernel/claim.ts', '../create-engine.js'],
+    ['src/kernel/claim.ts', '../compose-engine.js'],
     ['src/kernel/claim.ts', 'node:timers/promises'],
     ['src/kernel/claim.ts', 'pg'],
     ['src/authoring/function/body.ts', '../../kernel/ports.js'],
@@ -20,7 +20,7 @@ describe('layers', () => {
     ['src/store/sql-store.ts', '../kernel/claim.js'],
     ['src/store/sql-store.ts', 'hono'],
     ['src/upkeep/prune.ts', '../store/driver.js'],
-    ['src/create-engine.ts', 'pg'],
+    ['src/compose-engine.ts', 'pg'],
     ['src/http/server.ts', '@electric-sql/pglite/live'],
     ['src/http/server.ts', '../cli/main.js'],
     ['src/client/client.ts', 'node:buffer'],
@@ -42,12 +42,12 @@ describe('layers', () => {
     ['src/authoring/graph/expression.ts', '@marcbachmann/cel-js'],
     ['src/egress/http-call.ts', 'node:http'],
     ['src/egress/http-call.ts', '../authoring/graph/http-call.js'],
-    ['src/create-engine.ts', './egress/http-call.js'],
+    ['src/compose-engine.ts', './egress/http-call.js'],
     ['src/store/driver-pg/pool.ts', 'pg'],
     ['src/store/driver-embedded/open.ts', '@electric-sql/pglite'],
     ['src/store/sql-store.ts', '../kernel/store.js'],
-    ['src/create-engine.ts', './kernel/engine.js'],
-    ['src/index.ts', './create-engine.js'],
+    ['src/compose-engine.ts', './kernel/engine.js'],
+    ['src/index.ts', './compose-engine.js'],
   ])('%s may import %s', (path, target) => {
     expect(rules.layers([source(path, `import { x } from '${target}'`)])).toEqual([])
   })
@@ -65,6 +65,15 @@ test('a cycle is named once, in full', () => {
   expect(found[0]).toContain(
     'src/kernel/a.ts → src/kernel/b.ts → src/kernel/c.ts → src/kernel/a.ts',
   )
+})
+
+test('what is exported is imported by somebody', () => {
+  const a = source(
+    'src/kernel/a.ts',
+    'export const used = 1\nexport function unused() {}\nunused()',
+  )
+  const b = source('test/kernel/b.test.ts', "import { used } from '../../src/kernel/a.js'")
+  expect(rules.unusedExports([a], [a, b])).toEqual([expect.stringContaining('imports unused')])
 })
 
 test('files and functions have an end', () => {

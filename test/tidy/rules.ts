@@ -126,6 +126,21 @@ export function cycles(sources: readonly Source[]): Problem[] {
   return problems
 }
 
+/** Words stand for uses: a name that no other file has is imported by none. Types are left out, which declarations may need. */
+export function unusedExports(sources: readonly Source[], all: readonly Source[]): Problem[] {
+  const filesWith = new Map<string, number>()
+  for (const { text } of all) {
+    for (const word of new Set(text.match(/\w+/g))) {
+      filesWith.set(word, (filesWith.get(word) ?? 0) + 1)
+    }
+  }
+  return sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:function\*?|class|const) (\w+)/gm)]
+      .filter(([, name = '']) => (filesWith.get(name) ?? 0) < 2)
+      .map(([, name]) => problem(path, `nobody imports ${name}`, 'do not export it, or remove it')),
+  )
+}
+
 // ── sizes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function fileLengths(sources: readonly Source[]): Problem[] {

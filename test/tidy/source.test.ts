@@ -11,6 +11,9 @@ const studio = [...filesBelow('studio/src', '.ts'), ...filesBelow('studio/src', 
   (path) => ({ path, text: read(path) }),
 )
 const all = [...src, ...sourcesBelow('test'), ...scripts]
+const examples = ['.ts', '.mjs'].flatMap((end) =>
+  filesBelow('examples', end).map((path) => ({ path, text: read(path) })),
+)
 
 test('every folder of src imports only what its layer may', () => {
   expect(rules.layers(src)).toEqual([])
@@ -24,6 +27,10 @@ test('ARCHITECTURE.md has every folder of src, with what it imports', () => {
 
 test('src has no import cycles', () => {
   expect(rules.cycles(src)).toEqual([])
+})
+
+test('what src and the Studio export is imported by somebody', () => {
+  expect(rules.unusedExports([...src, ...studio], [...all, ...studio, ...examples])).toEqual([])
 })
 
 test('files of src and of the Studio are short enough to read', () => {

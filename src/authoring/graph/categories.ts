@@ -17,10 +17,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
   WORKFLOW_CANCELLED: 'cancelled',
 }
 
-export const CATEGORIES = [...new Set(Object.values(BY_CODE)), 'error'] as const
-
 /** An error that says nothing of it is an `error`. */
-export function categoryOf(_name: string, code: string | undefined): string {
+export function categoryOf(code: string | undefined): string {
   return (code !== undefined && Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || 'error'
 }
 

@@ -26,7 +26,7 @@ export function pathOf(value: unknown): string | null {
 }
 
 /** A node's id that is no name of an expression is reached through `nodes`. */
-export function asText(path: string): string {
+function asText(path: string): string {
   const [, id = '', rest = ''] = /^([A-Za-z_][\w-]*)(.*)$/s.exec(path) ?? []
   return NAME.test(id) ? path : `nodes[${JSON.stringify(id)}]${rest}`
 }

@@ -65,7 +65,7 @@ function readPart(value: unknown, at: At, expressions: Expression[]): Part {
 }
 
 /** Of { cel: text }, and of nothing that has more or something else in it. */
-export function expressionText(value: object): string | null {
+function expressionText(value: object): string | null {
   const keys = Object.keys(value)
   if (keys.length !== 1 || keys[0] !== 'cel') return null
   const { cel } = value as { cel: unknown }

@@ -168,7 +168,7 @@ class Reading {
     const isTry = log.type === 'try-catch'
     if (isTry) log.branch = error ? 'catch' : 'try'
     const config = this.nodes.get(log.node)?.config
-    const isFine = !error || (isTry && isCaught(config, categoryOf(error.name, error.code)))
+    const isFine = !error || (isTry && isCaught(config, categoryOf(error.code)))
     this.ended(log, isFine ? 'completed' : 'failed', at)
   }
 

@@ -1,4 +1,5 @@
-// Nodes that do something: tasks and workflows as runs of their own, calls over HTTP, events, and the types that users add.
+// Nodes that do something: tasks and workflows as runs of their own, events to machines and to the workspace, and the types that
+// users add. Calls over HTTP: nodes-http.ts.
 
 import { decode, encode } from '../../model/codec.js'
 import { optionInvalid, PerdureError, shown } from '../../model/errors.js'

@@ -13,6 +13,7 @@ import type { Env, StoredBindings } from './env.js'
 import { loopTooLong } from './errors.js'
 import type { Ended, Level, NodeType } from './plan.js'
 import type { Scope, Template } from './template.js'
+import type { NodeError } from './types.js'
 import type { Scene, Visit } from './visit.js'
 import { NodeFailed, type Walked, walk } from './walk.js'
 
@@ -282,15 +283,6 @@ function ended({ env, last, returned }: Walked, branch?: string): Ended {
   }
 }
 
-export interface NodeError {
-  readonly message: string
-  readonly name: string
-  readonly code: string | null
-  readonly nodeId: string
-  readonly nodeType: string
-  readonly category: string
-}
-
 /** What a catch is told. */
 export function errorOf({
   failure,
@@ -306,6 +298,6 @@ export function errorOf({
     code: code ?? null,
     nodeId: failed?.node.id ?? '',
     nodeType: failed?.node.type.name ?? '',
-    category: categoryOf(name, code),
+    category: categoryOf(code),
   }
 }

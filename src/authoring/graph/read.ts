@@ -17,7 +17,7 @@ import type { ReadEdge, ReadNode } from './read-parts.js'
 import { readTemplate, type Template } from './template.js'
 
 export const NODES_MAX = 100
-export const EDGES_MAX = 1_000
+const EDGES_MAX = 1_000
 const NODE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 /** What expressions know already, and what JavaScript objects have. */
 const RESERVED = new Set([

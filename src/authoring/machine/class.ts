@@ -39,8 +39,6 @@ import type {
   WaitTransition,
 } from './types.js'
 
-export { asBoolean } from './guard.js'
-
 const OPTIONS = [
   'name',
   'version',

@@ -7,7 +7,7 @@ import { api, path } from './api.js'
 import { useRefresh } from './live.js'
 
 /** null where the server does not know the route. */
-export async function askIfKnown<T>(
+async function askIfKnown<T>(
   address: string,
   query: Record<string, unknown> = {},
 ): Promise<T | null> {

@@ -31,6 +31,8 @@ export function useRefresh(everyMs: number): number {
 
 /** News are gathered for so long. */
 const GATHER_MS = 400
+/** What no change of a run changes: who asks, of which server, and the types of nodes that it knows. */
+const STANDING = ['me', 'node-types']
 /** Counting all runs is not for every second. */
 const COUNT_MS = 4_000
 const AGAIN_MS = 5_000
@@ -105,7 +107,8 @@ class NewsReader {
       void this.queries.invalidateQueries({
         queryKey,
         // The rows of a list stay where they are: its head tells what is new.
-        predicate: ({ queryKey: [name, , part] }) => name !== 'runs' || part === 'head',
+        predicate: ({ queryKey: [name, , part] }) =>
+          name === 'runs' ? part === 'head' : !STANDING.includes(String(name)),
       })
     if (this.isAll) read([])
     else for (const runId of this.runs) read(['run', runId])

@@ -4,7 +4,7 @@
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
 import type { Description, Explanation, LimitInfo, RunCount, RunInfo, WorkerInfo } from 'perdure'
 import { PerdureError } from '#errors'
-import { api, path } from './api.js'
+import { api } from './api.js'
 import { useRefresh } from './live.js'
 
 /** What a refused request says is not going to change by asking again. */
@@ -84,18 +84,5 @@ export function useExplanation(id: string, isAsked: boolean) {
     queryFn: () => api().client.explain(id),
     enabled: isAsked,
     refetchInterval: useRefresh(3_000),
-  })
-}
-
-export function useChildren(id: string, isAsked: boolean) {
-  return useQuery({
-    queryKey: ['run', id, 'children'],
-    queryFn: () =>
-      api().ask<{ readonly items: readonly RunInfo[]; readonly next: string | null }>({
-        path: path`/runs/${id}/children`,
-        query: { limit: 100 },
-      }),
-    enabled: isAsked,
-    refetchInterval: useRefresh(5_000),
   })
 }

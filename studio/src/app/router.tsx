@@ -21,7 +21,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** With what is kept from page to page, unless it says so itself. */
-export function hrefOf(to: string): string {
+function hrefOf(to: string): string {
   const url = new URL(to, 'http://studio')
   const now = new URLSearchParams(location.search)
   for (const name of STICKY) {

@@ -61,7 +61,7 @@ export function graphModel(
   return { nodes: [trigger, ...nodes], edges }
 }
 
-export function boxOf(type: string): DiagramNode['box'] {
+function boxOf(type: string): DiagramNode['box'] {
   if (type === 'try-catch') return 'handling'
   return CONTAINERS.includes(type) ? 'plain' : undefined
 }

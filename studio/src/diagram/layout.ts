@@ -4,11 +4,11 @@
 import { Graph, layout } from '@dagrejs/dagre'
 import { type DiagramEdge, type DiagramModel, type DiagramNode, edgeId, TRIGGER } from './types.js'
 
-export const NODE_WIDTH = 188
+const NODE_WIDTH = 188
 export const NODE_HEIGHT = 54
 export const OUT_HEIGHT = 22
 export const HEAD_HEIGHT = 40
-export const PADDING = 16
+const PADDING = 16
 const GAP = { nodes: 28, ranks: 52 }
 const TRIGGER_SIZE = { width: 128, height: 40 }
 /** Of a box without anything in it. */

@@ -102,7 +102,7 @@ function Leaf({ value }: { readonly value: unknown }) {
 const ADDRESS = /^https?:\/\/[^\s]+$/
 
 /** Links lead out, and only to http: `javascript:` stays a text. */
-export function Linked({ text, isLink }: { readonly text: string; readonly isLink: boolean }) {
+function Linked({ text, isLink }: { readonly text: string; readonly isLink: boolean }) {
   if (!isLink || !ADDRESS.test(text)) return text
   return (
     <a href={text} target="_blank" rel="noopener noreferrer nofollow">

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { GraphVersion, RunInfo, StoredGraph } from 'perdure'
 import { useEffect, useState } from 'react'
 import { api } from '../../api/api.js'
+import { type Me, useMe } from '../../api/insight.js'
 import type { Graph } from '../../diagram/graph.js'
 import type { GraphProblem } from './model/problems.js'
 import { type TypeInfo, typesByName } from './model/types.js'
@@ -77,23 +78,16 @@ export function useRunsOf(name: string) {
   })
 }
 
-export type Role = 'viewer' | 'operator' | 'author' | 'admin'
+type Role = Me['role']
 
-export function useRole(): Role | null {
-  const { data } = useQuery({
-    queryKey: ['me'],
-    queryFn: () => api().ask<{ readonly role: Role }>({ path: '/me' }),
-    staleTime: 60_000,
-  })
-  return data?.role ?? null
-}
+export const useRole = (): Role | null => useMe().data?.role ?? null
 
 /** Until it is known who asks, the server decides. */
 export const mayEdit = (role: Role | null): boolean =>
   role === null || role === 'author' || role === 'admin'
 
 /** The value as it was when it last stood still for so long. */
-export function useSettled<T>(value: T, ms: number): T {
+function useSettled<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const later = setTimeout(() => setSettled(value), ms)

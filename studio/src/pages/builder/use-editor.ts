@@ -62,7 +62,7 @@ function keptDraft(name: string): Kept | null {
 export const keepDraft = (name: string, kept: Kept): void =>
   sessionStorage.setItem(keyOf(name), JSON.stringify(kept))
 
-export const emptyGraph = (id: string): Graph => ({ id, nodes: [], edges: [] })
+const emptyGraph = (id: string): Graph => ({ id, nodes: [], edges: [] })
 const textOf = (graph: Graph): string => JSON.stringify(graph)
 const firstOf = ({ graph }: Kept): History => begun(graph)
 

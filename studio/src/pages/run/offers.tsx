@@ -39,7 +39,7 @@ export function Offers({ run }: { readonly run: RunInfo }) {
   )
 }
 
-export function OfferDialog({
+function OfferDialog({
   run,
   offer,
   onClose,

@@ -51,7 +51,7 @@ function valueWithNames(value: unknown, names: Names): unknown {
 /** Texts in quotes, names behind a dot, and names: only the last are replaced; and nodes["id"]. */
 const PARTS = /nodes\[(["'])([\w-]+)\1\]|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\.\s*\w+|[A-Za-z_]\w*/g
 
-export function celWithNames(cel: string, names: Names): string {
+function celWithNames(cel: string, names: Names): string {
   return cel.replace(PARTS, (part, quote: string | undefined, id: string | undefined) => {
     if (id !== undefined) return `nodes[${quote}${names.get(id) ?? id}${quote}]`
     return names.get(part) ?? part
