@@ -11,7 +11,7 @@
 //   C4. Turn results go before messages, messages before starts.
 
 import type { MessageId, Uid } from '../model/ids.js'
-import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX } from '../model/limits.js'
+import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX, BATCH_SPLIT_MIN } from '../model/limits.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { RunName } from './events.js'
@@ -115,9 +115,7 @@ export class Committer {
 
   /** Nothing is queued or in flight. */
   get idle(): boolean {
-    const queued =
-      this.speakers.length + this.again.length + this.messages.length + this.starts.length
-    return queued === 0 && this.inFlight === 0
+    return this.queued === 0 && this.inFlight === 0
   }
 
   private schedule(): void {
@@ -131,7 +129,7 @@ export class Committer {
 
   private flush(): void {
     while (this.inFlight < this.deps.connections) {
-      const batch = this.assemble()
+      const batch = this.assemble(this.most())
       if (batch.length === 0) break
       this.inFlight += 1
       for (const item of batch) this.engage(item.delta, true)
@@ -140,12 +138,26 @@ export class Committer {
     }
   }
 
-  private assemble(): Item[] {
+  private get queued(): number {
+    return this.speakers.length + this.again.length + this.messages.length + this.starts.length
+  }
+
+  /**
+   * With nothing in flight a long queue goes in two parts. As one it would be one for ever: all its runs would wait for the
+   * database together, and then the database for all of them.
+   */
+  private most(): number {
+    const { queued } = this
+    const isLong = queued >= BATCH_SPLIT_MIN && this.inFlight === 0
+    const isSplit = isLong && !this.deps.store.isSingle
+    return isSplit ? Math.min(BATCH_DELTAS_MAX, Math.ceil(queued / 2)) : BATCH_DELTAS_MAX
+  }
+
+  private assemble(most: number): Item[] {
     const batch: Item[] = []
     let bytes = 0
     const fits = (item: Item): boolean =>
-      batch.length === 0 ||
-      (batch.length < BATCH_DELTAS_MAX && bytes + item.bytes <= BATCH_BYTES_MAX)
+      batch.length === 0 || (batch.length < most && bytes + item.bytes <= BATCH_BYTES_MAX)
     const add = (item: Item): void => {
       batch.push(item)
       bytes += item.bytes
@@ -157,7 +169,7 @@ export class Committer {
     const asked = this.speakers
     this.speakers = []
     for (const speaker of asked) {
-      const isFull = batch.length >= BATCH_DELTAS_MAX || bytes >= BATCH_BYTES_MAX
+      const isFull = batch.length >= most || bytes >= BATCH_BYTES_MAX
       if (isFull || isBusy(speaker.run.uid)) {
         this.speakers.push(speaker)
         continue

@@ -20,6 +20,8 @@ export const ERROR_CAUSES_MAX = 8
 
 /** Deltas in one commit call, and their bytes: beyond this a batch only gets slower. */
 export const BATCH_DELTAS_MAX = 500
+/** So many deltas are worth two commits side by side. */
+export const BATCH_SPLIT_MIN = 64
 /** So much of one run may wait to be stored while its events go on (StepOrder.isEarly). */
 export const EARLY_ENTRIES_MAX = 500
 export const BATCH_BYTES_MAX = 1024 * 1024
