@@ -188,6 +188,14 @@ export function withUndos(fact: EndFact, frame: HeldRun, end: End): EndFact {
   return { ...fact, entry: { ...fact.entry, meta } }
 }
 
+/** The id of the message by which a run tells its children to stop: told twice, they hear it once. */
+export const toldByParent = ({ uid }: RunFacts): MessageId => `cancel:${uid}` as MessageId
+
+/** Children that were told to stop by messages which are never stored have not heard of it: the end tells them. */
+export function tellAtEnd({ run, body }: HeldRun, unsent: TurnDelta['messages']): void {
+  for (const { to, message } of unsent) if (message.id === toldByParent(run)) body.children.add(to)
+}
+
 /** Open children are told to stop, the parent hears of the end: in the commit that ends the run. */
 export function endMessages(
   frame: HeldRun,
@@ -199,7 +207,7 @@ export function endMessages(
   const messages: TurnDelta['messages'][number][] = []
   if (!deps.defects.has('forget-children')) {
     for (const to of openChildren(frame)) {
-      const id = `cancel:${run.uid}` as MessageId
+      const id = toldByParent(run)
       const meta = { reason: `its parent ${run.id} has ended` }
       const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
       messages.push({ to, message, claim: false })

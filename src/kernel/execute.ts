@@ -19,6 +19,9 @@ import type { Claimed, Fence, Loaded, NewRun, Store } from './store.js'
 const LOAD_AGAIN_MS = 50
 /** An answer later than so many adoptions is not expected. */
 const ADOPTED_MAX = 1_000
+/** So many runs that wait for a slot are remembered, and what they were started with if it is no longer than this. */
+const ASKING_MAX = 1_000
+const ASKING_CHARS_MAX = 16_384
 
 interface Wanted {
   readonly fence: Fence
@@ -38,6 +41,8 @@ export class Executor {
   private readonly programs: Programs
   /** Runs that were taken before the answer that gave them to us: it may still come. */
   private readonly adopted = new Map<Uid, number>()
+  /** Runs that this process has started and that have asked for a slot. */
+  private readonly asking = new Map<Uid, NewRun>()
   private wanted: Wanted[] = []
 
   constructor(
@@ -74,6 +79,14 @@ export class Executor {
     frame.body.begin()
   }
 
+  /** A run that was started and waits for a slot: if it comes back as it went, there is nothing to load. */
+  remember(run: NewRun): void {
+    if (run.parent !== null || run.input.length > ASKING_CHARS_MAX) return
+    this.asking.set(run.uid, run)
+    const [oldest] = this.asking.keys()
+    if (oldest && this.asking.size > ASKING_MAX) this.asking.delete(oldest)
+  }
+
   /** Runs that an answer gives to us. `inHand`: messages of theirs that this process has sent itself. */
   take(claimed: readonly Claimed[], inHand?: ReadonlyMap<Uid, readonly Message[]>): void {
     for (const run of claimed) {
@@ -95,6 +108,9 @@ export class Executor {
     const known = this.frames.active.get(run.uid)?.epoch ?? this.loading.get(run.uid)?.epoch ?? -1
     if (known >= run.epoch) return
     if (known >= 0) this.forget(run.uid)
+    const asked = this.asking.get(run.uid)
+    this.asking.delete(run.uid)
+    if (asked && run.seq === 1 && run.inbox === 0) return this.replay(run, asStarted(asked, run))
     const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
     const frame = this.frames.recall(run.uid, run.seq)
     if (frame?.mail.fits(messages)) frame.mail.put(messages)
@@ -229,6 +245,13 @@ export class Executor {
     frame.lose()
     this.frames.remove(frame)
   }
+}
+
+/** As it would be loaded. */
+function asStarted({ uid, input, order, trace }: NewRun, { createdAt: at }: Claimed): Loaded {
+  const meta = { ...(order && { order }), ...(trace && { trace }) }
+  const none = { kind: 'run.created', name: '', occurrence: 0, attempt: 0 } as const
+  return { uid, entries: [{ ...none, seq: 1, at, meta, payload: input }], messages: [], taken: 0 }
 }
 
 function forStore({ fence, fromSeq, fromNo }: Wanted) {

@@ -18,7 +18,7 @@ import type { AttemptEnd, AttemptTimes, RunningAttempt } from './attempt.js'
 import { type Answerer, Conversation, type Withdrawn } from './conversation.js'
 import type { Difference } from './divergence.js'
 import type { End, EndFact, StopCause } from './ending.js'
-import { endFact, endMessages, endOf, withUndos } from './ending.js'
+import { endFact, endMessages, endOf, tellAtEnd, withUndos } from './ending.js'
 import type { HandingOver, HeldRun, HolderDeps, StoredRun } from './held-run.js'
 import { look, type Outcome, takeEmitted } from './look.js'
 import { Mailbox } from './mailbox.js'
@@ -375,8 +375,8 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   /** The database refuses what is in flight for its content: the run fails with that, and nothing of it has happened. */
   refused(failure: Failure): void {
     if (!this.inFlight || this.state !== 'active') return
+    tellAtEnd(this, [...this.inFlight.parts.messages, ...this.out.discard()])
     this.inFlight = null
-    this.out.discard()
     this.end = null
     this.finish(refusedEnd(this, this.stopping, failure))
   }

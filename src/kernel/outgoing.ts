@@ -164,10 +164,11 @@ export class Outgoing {
     this.inFlight = 0
   }
 
-  /** What was in flight is never stored, and neither is what was decided on top of it. */
-  discard(): void {
-    this.take()
+  /** What was in flight is never stored, and neither is what was decided on top of it: the messages of that. */
+  discard(): readonly OutMessage[] {
+    const { messages } = this.take()
     this.inFlight = 0
+    return messages
   }
 
   /**

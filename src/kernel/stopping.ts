@@ -4,12 +4,11 @@
 // are newer; then what was done is undone, newest first, each as a step. Nothing stops that again but force.
 
 import { encodeError } from '../model/error-record.js'
-import type { MessageId } from '../model/ids.js'
 import { Failure } from '../model/program.js'
 import type { Entry, NewEntry, Stop } from '../model/run.js'
 import type { Ask, StepAsk, Undoable } from './asks.js'
 import type { End, EndFact, StopCause } from './ending.js'
-import { endFact, reasonToStop, stoppingEntry } from './ending.js'
+import { endFact, reasonToStop, stoppingEntry, toldByParent } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import { look, type Outcome } from './look.js'
 import { isFinalFailure, keyOf, type Stopped } from './replay.js'
@@ -182,7 +181,7 @@ export class Stopping {
   private tellChildren(): void {
     const { frame } = this
     for (const to of frame.questions.children()) {
-      const id = `cancel:${frame.run.uid}` as MessageId
+      const id = toldByParent(frame.run)
       const meta = { reason: `its parent ${frame.run.id} is stopping` }
       const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
       frame.out.sends({ to, message, claim: false })

@@ -48,8 +48,9 @@ export function wake(
     for (const start of startsOf(deltas[i])) {
       deps.started(start.run, committed.now)
       // Stored by an earlier sending: if it is still ours, it is adopted.
-      if (answer.repeated || !start.claim || !mayBegin) continue
-      deps.executor.begin(start.run, committed.now)
+      if (answer.repeated || !mayBegin) continue
+      if (start.claim) deps.executor.begin(start.run, committed.now)
+      else if (start.run.limits) deps.executor.remember(start.run)
     }
   }
   hint(deps, deltas, committed)

@@ -2,10 +2,11 @@
 // right to write, children are cancelled. What its scope waits for (`leaving`) stays until its last answer.
 
 import { scopeEnded } from '../model/errors.js'
-import { type MessageId, shownName } from '../model/ids.js'
+import { shownName } from '../model/ids.js'
 import { asLast, leftOutcome } from './answers.js'
 import type { Ask, Doing } from './asks.js'
 import type { Withdrawn } from './conversation.js'
+import { toldByParent } from './ending.js'
 import type { HeldRun } from './held-run.js'
 import type { Outcome } from './look.js'
 import type { Questions } from './questions.js'
@@ -94,7 +95,7 @@ function cancelChild(
   to: NonNullable<(Ask & { kind: 'child' })['uid']>,
   scope: string,
 ) {
-  const id = `cancel:${frame.run.uid}` as MessageId
+  const id = toldByParent(frame.run)
   const meta = { reason: `scope "${scope}" of its parent ${frame.run.id} has ended` }
   const message = { id, kind: 'cancel', name: '', meta, payload: null } as const
   frame.out.sends({ to, message, claim: false })

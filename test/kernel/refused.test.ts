@@ -65,6 +65,41 @@ test('a run that is cancelled stays so if its last step gives back what cannot b
   await kernel.close()
 })
 
+test('a run whose words are refused stops the child that a race of it had stopped in them', async () => {
+  const bench = new Bench()
+  let child: string | null = null
+  const order = { label: 'inline', retry: NO_RETRY, timeoutMs: null } as const
+  const kernel = await bench.open('one', async (turn) => {
+    if (turn.run.parentUid) return turn.sleep('a day', { afterMs: 86_400_000 }).then(() => '1')
+    const of = { definition: 'shop', version: null, input: '1', isTask: false, order: null }
+    const startedAs = (uid: string) => {
+      child = uid
+    }
+    const { value } = await turn.race(
+      'first',
+      new Map([
+        [
+          'slow',
+          (inner) => inner.child('pack', { ...of, retry: NO_RETRY, timeoutMs: null, startedAs }),
+        ],
+        [
+          'quick',
+          async (inner) => {
+            await inner.sleep('until it is started', { afterMs: 50 })
+            return inner.step('charge', { ...order, execute: async () => ({ value: UNSTORABLE }) })
+          },
+        ],
+      ]),
+    )
+    return value
+  })
+  await kernel.start(start)
+  for (let i = 0; i < 10; i += 1) await bench.pass(100)
+  expect(bench.memory.find(to.workspace, to.id)?.status).toBe('failed')
+  expect(bench.memory.runs.get(child as never)?.status).toBe('cancelled')
+  await kernel.close()
+})
+
 type Step = (name: string, gives?: { value?: string; undo?: string }) => Promise<string>
 
 async function run(body: (turn: Turn, step: Step) => Promise<string>) {

@@ -103,7 +103,7 @@ export function optionsOf(seed: number): Options {
     others: othersOf(seed),
     ...racesOf(seed),
     waits: 0,
-    machines: machinesOf(seed),
+    machines: WITH_MACHINES.has(seed % 10) ? machinesOf(seed) : 0,
     limits: limitsOf(seed),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
@@ -139,10 +139,11 @@ function limitsOf(seed: number): number {
   return rng.chance(0.2) ? rng.between(1, 3) : 0
 }
 
-/** From chance of its own, as below. Few worlds have them: they cost three times as much as others. */
-const WITH_MACHINES = new Set([2, 3, 4, 9])
-function machinesOf(seed: number): number {
-  if (!WITH_MACHINES.has(seed % 10)) return 0
+/** Few worlds have them: they cost three times as much as others. */
+const WITH_MACHINES = new Set([2, 9])
+
+/** How many machines a world has if it is one of those. From chance of its own, as below. */
+export function machinesOf(seed: number): number {
   const rng = new Rng(seed ^ 0x3ac4)
   return rng.chance(1 / 3) ? rng.between(2, 12) : 0
 }

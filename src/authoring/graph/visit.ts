@@ -45,6 +45,8 @@ interface StepSettings {
   readonly code: (attempt: Attempt) => Promise<NodeRecord & Pick<Effect, 'events'>>
 }
 
+const NOTHING: Scope = new Map()
+
 export class Visit {
   readonly scene: Scene
   readonly node: PlanNode
@@ -77,7 +79,7 @@ export class Visit {
   }
 
   fill(template: Template, more: Readonly<Record<string, unknown>> = {}): unknown {
-    return template.fill(this.scope(more))
+    return template.fill(template.names.size === 0 ? NOTHING : this.scope(more))
   }
 
   /** Their values for what is inside of the node. */

@@ -62,16 +62,20 @@ export class Watch {
 
   private say(): void {
     const now = this.turn.now()
-    const isActive = [...this.open].some(({ until }) => until === null)
+    let isActive = false
+    let end = Number.POSITIVE_INFINITY
+    for (const { until } of this.open) {
+      if (until === null) isActive = true
+      else end = Math.min(end, until)
+    }
     if (isActive) this.activeSince ??= now
     else if (this.activeSince !== null) {
       this.usedMs += now - this.activeSince
       this.activeSince = null
     }
-    const ends = [...this.open].flatMap(({ until }) => until ?? [])
     if (this.activeSince !== null && this.limitMs !== null) {
-      ends.push(this.activeSince + this.limitMs - this.usedMs)
+      end = Math.min(end, this.activeSince + this.limitMs - this.usedMs)
     }
-    this.turn.expires(ends.length > 0 ? Math.min(...ends) : null)
+    this.turn.expires(end === Number.POSITIVE_INFINITY ? null : end)
   }
 }
