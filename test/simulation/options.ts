@@ -74,7 +74,23 @@ export const aimed = (options: Options, { faults, ...aim }: Aim): Options => ({
   faults: { ...options.faults, ...faults },
 })
 
+/** Few worlds have machines, which cost three times as much as others; half of them are small. */
+const WITH_MACHINES = new Set([2, 9])
+const SMALL_STARTS = 3
+
+/** A world that costs less than it was drawn: more of them can be looked at. */
 export function optionsOf(seed: number): Options {
+  const { starts, machines, ...whole } = wholeOptionsOf(seed)
+  const isSmall = seed % 2 === 0 && whole.crowdMs === 0
+  return {
+    ...whole,
+    patience: seed % 4 === 0 ? 1 : 3,
+    starts: isSmall ? Math.min(starts, SMALL_STARTS) : starts,
+    machines: WITH_MACHINES.has(seed % 10) ? machines : 0,
+  }
+}
+
+export function wholeOptionsOf(seed: number): Options {
   const rng = new Rng(seed ^ 0x5eed)
   const sometimes = (p: number, value: () => number): number => (rng.chance(p) ? value() : 0)
   const rate = (p: number, most: number): number => sometimes(p, () => rng.fraction() * most)
@@ -88,7 +104,7 @@ export function optionsOf(seed: number): Options {
     framesMax: rng.pick([0, 1, 50, 50]),
     leaseMs: 3_000,
     pollMs: rng.pick([200, 500, 500]),
-    patience: seed % 4 === 0 ? 1 : 3,
+    patience: 1,
     chaosMs: rng.pick([1_500, 4_000, 8_000]),
     split: rng.chance(0.15),
     drift: rng.chance(0.3) ? 0.03 : 0,
@@ -103,7 +119,7 @@ export function optionsOf(seed: number): Options {
     others: othersOf(seed),
     ...racesOf(seed),
     waits: 0,
-    machines: WITH_MACHINES.has(seed % 10) ? machinesOf(seed) : 0,
+    machines: machinesOf(seed),
     limits: limitsOf(seed),
     mailboxMax: rng.chance(0.1) ? 3 : 10_000,
     crowdMs: 0,
@@ -139,11 +155,8 @@ function limitsOf(seed: number): number {
   return rng.chance(0.2) ? rng.between(1, 3) : 0
 }
 
-/** Few worlds have them: they cost three times as much as others. */
-const WITH_MACHINES = new Set([2, 9])
-
-/** How many machines a world has if it is one of those. From chance of its own, as below. */
-export function machinesOf(seed: number): number {
+/** From chance of its own, as below. */
+function machinesOf(seed: number): number {
   const rng = new Rng(seed ^ 0x3ac4)
   return rng.chance(1 / 3) ? rng.between(2, 12) : 0
 }

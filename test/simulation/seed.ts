@@ -4,7 +4,7 @@ import type { Counters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import { checkEnd } from './at-end.js'
 import { Clients } from './clients.js'
-import { aimed, type Faults, type Options, optionsOf } from './options.js'
+import { aimed, type Faults, type Options, optionsOf, wholeOptionsOf } from './options.js'
 import { rareAtEnd } from './rare.js'
 import { replayed } from './replay-check.js'
 import { differsFromFunction } from './same-effects.js'
@@ -36,7 +36,8 @@ const REPLAYS = 6
 const COMPARED = 2
 
 export async function runSeed(seed: number, switches: Switches = {}): Promise<Verdict> {
-  const drawn = aimed(optionsOf(seed), switches.aim ?? {})
+  const chosen = switches.whole ? wholeOptionsOf(seed) : optionsOf(seed)
+  const drawn = aimed(chosen, switches.aim ?? {})
   const options = { ...drawn, scopes: drawn.scopes && (switches.scopes ?? true) }
   const world = new World(options, switches)
   const clients = new Clients(world)

@@ -49,6 +49,8 @@ export interface Switches {
   readonly memoryDefects?: ReadonlySet<MemoryDefect>
   /** Half of the worlds have programs with scopes, races, loops and undo. */
   readonly scopes?: boolean
+  /** The world as it was drawn, whatever it costs. */
+  readonly whole?: boolean
   /** Instead of what the seed says. */
   readonly aim?: Aim
   readonly cuts?: Cuts
