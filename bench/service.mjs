@@ -45,7 +45,7 @@ export async function serviceServer({ url }) {
   const tasks = {
     url: async () => serving.url,
     cpu: async () => process.cpuUsage(),
-    inProcess: ({ seconds, lanes }) => inProcess(engine, seconds, lanes),
+    inProcess: ({ seconds }) => inProcess(engine, seconds),
     store: ({ runs }) => store(engine, runs),
     steps: async () => counts.steps,
     settled: ({ steps }) => until(() => counts.steps >= steps),
@@ -59,7 +59,7 @@ export async function serviceServer({ url }) {
 }
 
 /** As W1, without HTTP. */
-async function inProcess(engine, seconds, count = width) {
+async function inProcess(engine, seconds) {
   const lanes = async (isOver) => {
     let runs = 0
     const lane = async () => {
@@ -68,7 +68,7 @@ async function inProcess(engine, seconds, count = width) {
         runs += 1
       }
     }
-    await Promise.all(Array.from({ length: count }, lane))
+    await Promise.all(Array.from({ length: width }, lane))
     return runs
   }
   await lanes(warm(1))

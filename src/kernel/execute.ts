@@ -1,7 +1,7 @@
 // Executor: makes a turn of a run that has become ours: recalls its kept frame, or loads its journal and drives
 // the body through it.
 //
-// Owns:      which of our runs are being loaded.
+// Owns:      which of our runs are being loaded, and what those that wait for a slot were started with.
 // Talks to:  Store.load, Frames, and each Frame it begins.
 
 import type { Uid } from '../model/ids.js'
