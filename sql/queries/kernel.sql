@@ -16,6 +16,26 @@ select now_ms, feed_row, silent, answers, claimed, is_asking from @schema@.commi
   $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
   $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text);
 
+-- name: commitBrought
+-- As commit, behind the turns that bring their own messages: $72–$85 those turns, $86–$94 their entries, $95–$103 their messages,
+-- $104 others may know the ids of these. Keeps B1–B5 (0015_brought.sql).
+select c.now_ms, coalesce(c.feed_row, b.feed_row::text) as feed_row, c.silent, concat_ws(E'\x1e', b.answers, c.answers) as answers, c.claimed, c.is_asking
+  from @schema@.bring_v1($1::uuid, $5::boolean, $6::boolean, $7::bigint, $9::int, $10::int, $104::boolean,
+    $72::uuid[], $73::uuid[], $74::int[], $75::int[], $76::int[], $77::int[], $78::int[], $79::int[],
+    $80::boolean[], $81::float8[], $82::text[], $83::text[], $84::boolean[], $85::text,
+    $86::int[], $87::int[], $88::int[], $89::int[], $90::float8[], $91::text[], $92::text, $93::text, $94::text,
+    $95::int[], $96::int[], $97::int[], $98::int[], $99::text[], $100::text, $101::text, $102::text, $103::text) b
+  cross join lateral @schema@.commit_v2(
+    $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, b.feed_row, $8::text, $9::int, $10::int,
+    $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
+    $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::boolean[], $27::text, $28::text,
+    $29::int[], $30::int[], $31::int[], $32::int[], $33::float8[], $34::text[], $35::text, $36::text, $37::text,
+    $38::int[], $39::int[],
+    $40::int[], $41::uuid[], $42::boolean[], $43::int[], $44::float8[], $45::float8[], $46::uuid[],
+    $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
+    $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
+    $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text) c;
+
 -- name: claim
 -- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.
 select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int);

@@ -1,8 +1,9 @@
 -- Limits: slots, and who has them.
 
 -- name: admit
--- $1 groups and $2 runs at most, $3 slots that nobody can use are taken back. Keeps A2, A4.
-select now_ms, admitted, next_ms, is_start, is_end from @schema@.admit_v1($1::int, $2::int, $3::boolean);
+-- $1 groups and $2 runs at most, $3 slots that nobody can use are taken back; $4 worker, $5 names and $6 versions of its definitions,
+-- $7 places. Keeps A2, A4, A5.
+select now_ms, admitted, next_ms, is_start, is_end, claimed from @schema@.admit_v2($1::int, $2::int, $3::boolean, $4::uuid, $5::text, $6::text, $7::int);
 
 -- name: debounce
 -- $1 key, $2 uid, $3 priority, $4 delay and $5 timeout in ms, $6 workspace, $7 id, $8 definition, $9 version, $10 tags, $11 meta, $12 input,

@@ -1,15 +1,17 @@
 // Admitter: gives slots to runs of limited definitions, after a commit that asked for one or gave one back, when somebody asks
-// next, and otherwise once a second: if whoever gave a slot back died before it could ask, that is all it costs.
+// next, and otherwise once a second: if whoever gave a slot back died before it could ask, that is all it costs. Runs that can begin
+// here are taken along: the others are due, for whoever claims them.
 //
 // A process that has no limited definitions and has heard of none asks nothing.
 
 import { ADMIT_CALLS_MAX } from '../model/limits.js'
 import type { Ports } from './ports.js'
-import type { Store } from './store.js'
+import type { Admitted } from './store.js'
 
 export interface AdmitterDeps {
-  readonly store: Store
   readonly ports: Ports
+  /** With the places that there are here; what was taken has begun. */
+  admit(isSweep: boolean): Promise<Admitted>
   /** A definition of this process has limits. */
   isLimited(): boolean
   /** Something is due that was not. */
@@ -71,13 +73,13 @@ export class Admitter {
 
   /** All groups once; where there are too many for that, the next look goes on. */
   private async sweep(isSweep: boolean): Promise<void> {
-    const { store, ports } = this.deps
+    const { ports } = this.deps
     let waitMs: number | null = null
     for (let calls = 1; calls <= ADMIT_CALLS_MAX && !this.isClosed; calls += 1) {
       ports.fault('admit.before')
-      const answer = await store.admit(isSweep)
+      const answer = await this.deps.admit(isSweep)
       ports.fault('admit.after')
-      if (answer.admitted > 0) this.deps.admitted()
+      if (answer.admitted > answer.claimed.length) this.deps.admitted()
       // By the clock that says when: this process's own may be ahead of it.
       const wait = answer.nextAt === null ? null : answer.nextAt - answer.now
       if (wait !== null) waitMs = Math.min(waitMs ?? wait, wait)

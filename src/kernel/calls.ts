@@ -47,21 +47,15 @@ export class Calls {
   }
 
   /** This process has committed it. */
-  committed({ fence, entries, taken, refused, answers, next }: TurnDelta): void {
-    const own = this.waiters.get(fence.uid)
+  committed(delta: TurnDelta): void {
+    const own = this.waiters.get(delta.fence.uid)
     if (!own) return
-    // One run may take hundreds in one commit.
-    const answered = new Map(answers.map(({ no, entry }) => [no, entry]))
-    const taking = new Set(taken)
+    const decided = decisions(delta)
     for (const waiter of own) {
-      const { no } = waiter
-      const entry = answered.get(no)
-      const reply = (entry && entries[entry - 1]) || null
-      if (reply) this.settle(waiter, { fate: 'taken', reply })
-      else if (taking.has(no) && !answered.has(no)) this.settle(waiter, { fate: 'taken', reply })
-      else if (refused.includes(no)) this.settle(waiter, { fate: 'refused', reply })
+      const called = decided(waiter.no)
+      if (called) this.settle(waiter, called)
       // It may have been taken before this caller waited, or by another process.
-      else if (next.kind === 'end') this.asking.arm(0)
+      else if (delta.next.kind === 'end') this.asking.arm(0)
     }
   }
 
@@ -92,5 +86,17 @@ export class Calls {
         if (waiter.no === no) this.settle(waiter, { fate, reply })
       }
     }
+  }
+}
+
+/** What this commit has decided of the message with a number; null: nothing. One run may take hundreds in one commit. */
+export function decisions({ entries, taken, refused, answers }: TurnDelta) {
+  const answered = new Map(answers.map(({ no, entry }) => [no, entry]))
+  const taking = new Set(taken)
+  return (no: number): Called | null => {
+    const entry = answered.get(no)
+    const reply = (entry && entries[entry - 1]) || null
+    if (reply || (taking.has(no) && !answered.has(no))) return { fate: 'taken', reply }
+    return refused.includes(no) ? { fate: 'refused', reply } : null
   }
 }

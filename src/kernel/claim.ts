@@ -58,6 +58,33 @@ export class Claimer {
     if (this.full) this.poke()
   }
 
+  /**
+   * Another question whose answer brings runs along: with places promised for them, as for those of a claim. None while the last
+   * look found more than there was room for: those come first.
+   */
+  async along<T extends { readonly claimed: readonly Claimed[] }>(
+    ask: (by: Worker, places: number) => Promise<T>,
+  ): Promise<T> {
+    const { deps } = this
+    const mayTake = !this.full && !this.closed && deps.mayClaim()
+    const places = mayTake ? deps.promisePlaces(CLAIM_MAX) : 0
+    const by = deps.worker()
+    let answer: T
+    try {
+      answer = await ask(by, places)
+    } finally {
+      deps.unpromise(places)
+    }
+    this.taken(answer.claimed, by)
+    return answer
+  }
+
+  private taken(claimed: readonly Claimed[], by: Worker): void {
+    this.deps.counters['claim.runs'] += claimed.length
+    // What an incarnation that is over has claimed belongs to others by now.
+    if (!this.closed && by === this.deps.worker()) this.deps.take(claimed)
+  }
+
   close(): void {
     this.closed = true
     this.offTimer?.()
@@ -86,14 +113,12 @@ export class Claimer {
         const { now, claimed, nextDueAt } = await deps.store.claim(by, places, suspects)
         deps.ports.fault('claim.after')
         deps.counters['claim.asked'] += 1
-        deps.counters['claim.runs'] += claimed.length
         // If we were ahead of it, what is due next would be asked for without a pause.
         deps.heard(now, askedAt)
         deps.unpromise(places)
         if (this.closed) return
         this.full = claimed.length >= places
-        // What an incarnation that is over has claimed belongs to others by now.
-        if (by === deps.worker()) deps.take(claimed)
+        this.taken(claimed, by)
         if (claimed.length > 0) this.poked = true
         if (nextDueAt !== null) waitMs = Math.min(waitMs, Math.max(0, nextDueAt - deps.now()))
         // Overdue, and not for us: a suspect while another one runs, or locked. To ask at once would be to ask for ever.

@@ -307,6 +307,8 @@ export class Committer {
   }
 }
 
+const NONE: readonly never[] = []
+
 function assumed({ delta }: Item): Answer {
   const uid = delta.kind === 'turn' ? delta.fence.uid : ('' as Uid)
   return { kind: 'done', uid, inbox: 0, stop: null, messageNo: 0, repeated: false }
@@ -330,6 +332,8 @@ function bytesOf(delta: Delta): number {
       for (const start of delta.starts) bytes += 200 + start.run.input.length
       for (const { message } of delta.messages) bytes += 200 + (message.payload?.length ?? 0)
       for (const { document } of delta.documents) bytes += 200 + document.content.length
+      for (const { payload } of delta.brings?.messages ?? NONE)
+        bytes += 200 + (payload?.length ?? 0)
       return bytes
     }
   }

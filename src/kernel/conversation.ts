@@ -195,7 +195,7 @@ export class Conversation {
   withdraw(scope: Scope, isExpected: boolean, kept: Scope | null): Promise<unknown> {
     if (this.frame.deaf) return new Promise<never>(() => {})
     const left = this.undos.leave(scope, kept)
-    scope.end(scopeEnded(shownName(scope.name, scope.occurrence), this.run.id))
+    scope.end(() => scopeEnded(shownName(scope.name, scope.occurrence), this.run.id))
     this.over.push({ scope, isExpected })
     this.settle()
     return left

@@ -15,6 +15,8 @@ const ZERO = {
   'claim.asked': 0,
   'claim.runs': 0,
   'turn.begun': 0,
+  'message.brought': 0,
+  'message.unbrought': 0,
   'worker.adopted': 0,
   'worker.doubtful': 0,
   'worker.reborn': 0,

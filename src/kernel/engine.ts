@@ -27,6 +27,7 @@ import type {
   StartRequest,
   TriggerCall,
 } from './api.js'
+import type { Brought } from './bringing.js'
 import { Operations } from './operations.js'
 import { outsideOf } from './outside.js'
 import { Patience } from './patience.js'
@@ -35,6 +36,7 @@ import { behindReopened } from './replay.js'
 import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
 import type {
   Answer,
+  Call,
   Called,
   DefinitionStore,
   MessageDelta,
@@ -106,15 +108,18 @@ export class KernelHost implements Kernel {
     return { uid: answer.uid, id }
   }
 
-  signal(to: Address, name: string, payload: string | null, id: MessageId | null): Promise<void> {
+  async signal(
+    to: Address,
+    name: string,
+    payload: string | null,
+    id: MessageId | null,
+  ): Promise<void> {
     const messageId = id ?? (this.host.newUid() as string as MessageId)
-    return this.message(to, {
-      id: messageId,
-      kind: 'signal',
-      name,
-      meta: this.sent(to, name),
-      payload,
-    })
+    const meta = this.sent(to, name)
+    const message: NewMessage = { id: messageId, kind: 'signal', name, meta, payload }
+    if (await this.bring(to, message, id === null)) return
+    const answer = await this.deliver(to, message)
+    if (answer.kind === 'refused') throw refusal(answer, to)
   }
 
   async trigger(to: Address, call: TriggerCall): Promise<Called> {
@@ -122,13 +127,19 @@ export class KernelHost implements Kernel {
     const id = call.id ?? (this.host.newUid() as string as MessageId)
     const meta = { within, ...this.sent(to, name) }
     const message: NewMessage = { id, kind: 'trigger', name, meta, payload }
-    const answer = await this.deliver(to, message)
-    if (answer.kind === 'refused') throw refusal(answer, to)
-    if (answer.kind !== 'done') throw outcomeUnknown(to.id)
-    const { uid, messageNo: no } = answer
+    const brought = await this.bring(to, message, call.id === null)
+    if (brought?.called) return brought.called
+    const { uid, no } = brought ?? (await this.call(to, message))
     const called = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)
     if (called === null) throw notTakenYet(to.id, name)
     return called
+  }
+
+  private async call(to: Address, message: NewMessage): Promise<Call> {
+    const answer = await this.deliver(to, message)
+    if (answer.kind === 'refused') throw refusal(answer, to)
+    if (answer.kind !== 'done') throw outcomeUnknown(to.id)
+    return { uid: answer.uid, no: answer.messageNo }
   }
 
   async cancel(to: Address, reason: string, id: MessageId | null, force = false): Promise<void> {
@@ -230,9 +241,21 @@ export class KernelHost implements Kernel {
     if (this.isShut) throw engineClosed()
   }
 
-  private async message(to: Address, message: NewMessage): Promise<void> {
-    const answer = await this.deliver(to, message)
-    if (answer.kind === 'refused') throw refusal(answer, to)
+  /** Without a claim, if the run waits in this process; null: it is to be sent as any message. */
+  private bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
+    this.checkOpen()
+    const coming = this.host.bringing.bring(to, message, isNew)
+    if (!coming) return null
+    const { ports } = this.host.options
+    return new Promise((resolve, reject) => {
+      const patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
+      ports.fault('message.before')
+      void coming.then((brought) => {
+        this.patience.over(patient)
+        if (brought) ports.fault('message.after')
+        resolve(brought)
+      })
+    })
   }
 
   private deliver(to: Address, message: NewMessage): Promise<Answer> {

@@ -32,6 +32,8 @@ interface Wanted {
   readonly frame: Frame | null
 }
 
+type First = Pick<RunFacts, 'version' | 'createdAt' | 'startedAt' | 'deadlineAt'>
+
 export class Executor {
   readonly loading: Map<Uid, Claimed>
   private readonly store: Store
@@ -66,11 +68,16 @@ export class Executor {
   begin(run: NewRun, now: number): void {
     if (this.frames.active.has(run.uid) || this.loading.has(run.uid)) return
     if (this.isAdopted(run.uid, 1)) return
-    const { uid, id, workspace, definition, version, input, order, tags, parent } = run
     const deadlineAt = run.timeoutMs === null ? null : now + run.timeoutMs
+    this.first(run, { version: run.version, createdAt: now, startedAt: now, deadlineAt })
+  }
+
+  /** Its first turn, by the process that has started it. */
+  private first(run: NewRun, times: First): void {
+    const { uid, id, workspace, definition, input, order, tags, parent } = run
+    const { version, createdAt, startedAt, deadlineAt } = times
     const parentUid = parent?.uid ?? null
     const parentId = parent?.id ?? null
-    const [createdAt, startedAt] = [now, now]
     // biome-ignore format: one literal, because one is made for every run
     const facts: RunFacts = { uid, id, workspace, definition, version, tags, parentUid, parentId, createdAt, startedAt, deadlineAt, input, order, trace: run.trace ?? null }
     const stored = { journal: null, seq: 1, epoch: 1, attempt: 1, suspect: false }
@@ -110,7 +117,9 @@ export class Executor {
     if (known >= 0) this.forget(run.uid)
     const asked = this.asking.get(run.uid)
     this.asking.delete(run.uid)
-    if (asked && run.seq === 1 && run.inbox === 0) return this.replay(run, asStarted(asked, run))
+    if (asked && run.seq === 1 && run.inbox === 0) {
+      return this.isPlain(run) ? this.first(asked, run) : this.replay(run, asStarted(asked, run))
+    }
     const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
     const frame = this.frames.recall(run.uid, run.seq)
     if (frame?.mail.fits(messages)) frame.mail.put(messages)
@@ -121,6 +130,14 @@ export class Executor {
     this.loading.set(run.uid, run)
     const fromSeq = frame ? run.seq : 0
     this.want({ fence, fromSeq, fromNo: frame?.mail.seen ?? 0, claimed: run, frame })
+  }
+
+  /** Taken for the first time, and nothing but its code has to do with it. */
+  private isPlain({ epoch, stop, deadlineAt, definition, version }: Claimed): boolean {
+    const isLate = deadlineAt !== null && this.deps.now() >= deadlineAt
+    return (
+      epoch === 1 && stop === null && !isLate && this.programs.get(definition, version) !== null
+    )
   }
 
   private isAdopted(uid: Uid, epoch: number): boolean {

@@ -1,7 +1,6 @@
 // Frame: a run in memory, and the loop that takes it through one turn after another.
 //
 // Owns: the open questions of one run, its mailbox, what it has decided and not stored yet. Talks to the worker's parts.
-//
 // Invariants (O1 and O4 are the Conversation's)
 //   O2. What the body asks while it quiets, and the end of the run, stand directly behind that outcome.
 //   O3. What reaches outside starts only when every outcome delivered before it was asked for is durable.
@@ -315,6 +314,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.state = 'gone'
     this.alarm.off()
     this.dropReady()
+    this.deps.forgotten(this.run.uid)
   }
 
   /** Another has the run, or will have: nothing of this frame counts any more. */
@@ -342,13 +342,13 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     const fence = { uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.out.ackedSeq }
     const parts = this.out.take()
     const { entries, taken, refused, starts, events, messages, notBefore } = parts
-    const { shown, documents, answers } = parts
+    const { shown, documents, answers, brings } = parts
     const isLive = this.body.begun && this.body.live
     const undoOpen = isLive ? this.body.undos.news(moreUndos) : null
     const { listening } = this.questions
     const waits = listening.news(this.questions.all(), this.end !== null, isLive, createdAt)
     // biome-ignore format: one literal, because one is made for every step
-    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, shown, documents, answers, next }
+    const delta: TurnDelta = { kind: 'turn', fence, notBefore, entries, taken, refused, starts, events, messages, waits, undoOpen, shown, documents, answers, next, brings }
     this.inFlight = { delta, parts }
     return delta
   }

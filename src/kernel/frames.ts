@@ -19,10 +19,12 @@ export class Frames {
   readonly active = new Map<Uid, Frame>()
   /** Ours, and not yet in a frame. */
   readonly loading = new Map<Uid, Claimed>()
-  private readonly names = new Set<string>()
+  private readonly names = new Map<string, Uid>()
   /** Those that wake soon by themselves, and those of which nobody knows. */
   private readonly soon = new Map<Uid, Frame>()
   private readonly kept = new Map<Uid, Frame>()
+  /** Of both. */
+  private readonly keptNames = new Map<string, Frame>()
   private keptBytes = 0
   private promised = 0
   private readonly concurrency: number
@@ -79,7 +81,7 @@ export class Frames {
 
   add(frame: Frame): void {
     this.active.set(frame.run.uid, frame)
-    this.names.add(nameOf(frame.run))
+    this.names.set(nameOf(frame.run), frame.run.uid)
     this.counters['turn.begun'] += 1
     this.tracing?.begun(frame.run, frame.epoch)
   }
@@ -95,7 +97,20 @@ export class Frames {
 
   /** The run of a kept frame. */
   parked(uid: Uid): RunFacts | null {
-    return (this.soon.get(uid) ?? this.kept.get(uid))?.run ?? null
+    return this.keptFrame(uid)?.run ?? null
+  }
+
+  uidOf(at: { readonly workspace: string; readonly id: RunId }): Uid | null {
+    return this.names.get(nameOf(at)) ?? null
+  }
+
+  keptFrame(uid: Uid): Frame | null {
+    return this.soon.get(uid) ?? this.kept.get(uid) ?? null
+  }
+
+  /** The kept frame of a run, as its callers name it. */
+  keptOf(at: { readonly workspace: string; readonly id: RunId }): Frame | null {
+    return this.keptNames.get(nameOf(at)) ?? null
   }
 
   /** The frame has parked or is gone; what it leaves free is free. */
@@ -115,6 +130,7 @@ export class Frames {
     const among = isSoon ? this.soon : this.kept
     const most = isSoon ? this.keptMax * FRAMES_SOON : this.keptMax
     among.set(frame.run.uid, frame)
+    this.keptNames.set(nameOf(frame.run), frame)
     this.keptBytes += frame.bytes
     for (const oldest of among.values()) {
       if (among.size <= most && this.keptBytes <= FRAME_BYTES_MAX) break
@@ -144,6 +160,7 @@ export class Frames {
       frames.clear()
     }
     this.names.clear()
+    this.keptNames.clear()
     this.keptBytes = 0
   }
 
@@ -153,10 +170,11 @@ export class Frames {
   }
 
   private drop(uid: Uid): Frame | null {
-    const frame = this.soon.get(uid) ?? this.kept.get(uid) ?? null
+    const frame = this.keptFrame(uid)
     if (frame) {
       this.soon.delete(uid)
       this.kept.delete(uid)
+      this.keptNames.delete(nameOf(frame.run))
       this.keptBytes -= frame.bytes
     }
     return frame

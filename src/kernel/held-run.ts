@@ -100,5 +100,7 @@ export interface HolderDeps {
   committed(delta: TurnDelta): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(uid: Uid, reload: boolean): void
+  /** Its frame is gone, and whatever it has not stored. */
+  forgotten(uid: Uid): void
   spokeWhileParked(run: RunFacts, name: string): void
 }

@@ -7,7 +7,7 @@
 import type { Uid } from '../model/ids.js'
 import type { EmittedEvent } from '../model/program.js'
 import type { Instant, NewDocument, NewEntry, Shown } from '../model/run.js'
-import type { NewEvent, StartDelta, TurnDelta } from './store.js'
+import type { Brings, NewEvent, StartDelta, TurnDelta } from './store.js'
 
 type OutMessage = TurnDelta['messages'][number]
 
@@ -24,6 +24,7 @@ export interface Parts {
   readonly shown: Shown | null
   readonly documents: TurnDelta['documents']
   readonly answers: TurnDelta['answers']
+  readonly brings: Brings | null
 }
 
 interface Written {
@@ -54,6 +55,8 @@ export class Outgoing {
   private documents: Written[] = []
   private answers: Answered[] = []
   private notBefore: Instant | null = null
+  /** What has been told to the body and to nobody else. */
+  private untold: Brings | null = null
 
   constructor(ackedSeq: number) {
     this.ackedSeq = ackedSeq
@@ -80,6 +83,11 @@ export class Outgoing {
 
   takes(no: number): void {
     this.taken.push(no)
+  }
+
+  /** They go out with what comes of them. */
+  brings(untold: Brings): void {
+    this.untold = untold
   }
 
   /** Goes out when the run rests: alone it would not be told from its repetition. */
@@ -129,7 +137,7 @@ export class Outgoing {
   }
 
   take(): Parts {
-    const { entries, notBefore, shown, ofEnd } = this
+    const { entries, notBefore, shown, ofEnd, untold: brings } = this
     const taken = this.taken.length > 0 ? this.taken.splice(0) : NONE
     const refused = this.refused.length > 0 ? this.refused.splice(0) : NONE
     const starts = this.starts.length > 0 ? this.starts.splice(0) : NONE
@@ -142,8 +150,9 @@ export class Outgoing {
     this.ofEnd = 0
     this.notBefore = null
     this.shown = null
+    this.untold = null
     // biome-ignore format: one literal, because one is made for every step
-    return { entries, taken, refused, starts, events, messages, ofEnd, notBefore, shown, documents, answers }
+    return { entries, taken, refused, starts, events, messages, ofEnd, notBefore, shown, documents, answers, brings }
   }
 
   private written(): TurnDelta['documents'] {
@@ -175,7 +184,7 @@ export class Outgoing {
    * The database has refused it: everything but the last entry, and the last `ofEnd` messages, goes out again, before all
    * else.
    */
-  restore(parts: Omit<Parts, 'ofEnd'>, ofEnd: number): void {
+  restore(parts: Omit<Parts, 'ofEnd' | 'brings'>, ofEnd: number): void {
     this.inFlight = 0
     this.entries = [...parts.entries.slice(0, -1), ...this.entries]
     this.taken = [...parts.taken, ...this.taken]

@@ -138,6 +138,11 @@ export class Questions {
     return due
   }
 
+  /** A message with this name would be taken now. */
+  hears(name: string): boolean {
+    return this.open.some((ask) => ask.kind === 'wait' && !ask.heard && ask.names.includes(name))
+  }
+
   /** What is waited for: the oldest question says. */
   reason(): StoredReason {
     for (const ask of this.open) {

@@ -46,9 +46,10 @@ export class Scope implements Scoped {
     return false
   }
 
-  end(reason: Error): void {
+  /** `reason`: made only if somebody listens. Every round of a loop is a scope that ends. */
+  end(reason: () => Error): void {
     this.over = true
-    this.controller?.abort(reason)
+    this.controller?.abort(reason())
   }
 
   /** Aborts when this scope ends, one around it, or the run (`ofRun`). */

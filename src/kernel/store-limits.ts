@@ -3,6 +3,7 @@
 import type { LimitRules } from '../model/admission.js'
 import type { RunId } from '../model/ids.js'
 import type { Instant } from '../model/run.js'
+import type { Claimed, Worker } from './store-workers.js'
 
 export interface LimitStore {
   /**
@@ -10,13 +11,17 @@ export interface LimitStore {
    * longer asking; under a limit that keys or workspaces share, each of these in its turn. Looks at a bounded number of groups
    * (runs that are counted alike), and goes on behind them at the next call. Idempotent, for anyone, at any time.
    * `isSweep`: slots that nobody alive could use are taken back.
+   * Of those that get a slot, as many as `places` are taken by `by`, if a claim of its would take them: by priority, then the
+   * longer asking. The others are due.
    */
-  admit(isSweep: boolean): Promise<Admitted>
+  admit(isSweep: boolean, by?: Worker | null, places?: number): Promise<Admitted>
 }
 
 export interface Admitted {
   readonly now: Instant
+  /** How many got a slot, with those that were taken. */
   readonly admitted: number
+  readonly claimed: readonly Claimed[]
   /** When somebody asks next, as far as it looked. */
   readonly nextAt: Instant | null
   /** It began with the first group; it came to the last one. */

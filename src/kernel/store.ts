@@ -7,7 +7,6 @@
 // The fence of every write of an owned run is (owner, epoch, seq). Senders write only the mailbox, its
 // counter, `stop` and `due_at`.
 
-import type { LimitRules } from '../model/admission.js'
 import type { MessageId, RunId, Uid, WorkerId } from '../model/ids.js'
 import type {
   Entry,
@@ -17,7 +16,6 @@ import type {
   NewDocument,
   NewEntry,
   NewMessage,
-  RowFacts,
   Shown,
   Status,
   Stop,
@@ -32,6 +30,7 @@ import type { OperatingStore } from './store-operating.js'
 import type { ScheduleStore } from './store-schedules.js'
 import type { StreamStore } from './store-streams.js'
 import type { WebhookStore } from './store-webhooks.js'
+import type { Claimed, Worker } from './store-workers.js'
 
 export interface Store
   extends OperatingStore,
@@ -164,24 +163,6 @@ export interface Called {
 /** The first outcome of the step that a message has brought about. */
 export type Reply = Pick<Entry, 'kind' | 'payload'>
 
-/** One incarnation of an engine process. */
-export interface Worker {
-  readonly id: WorkerId
-  readonly build: string
-  readonly leaseMs: number
-  /**
-   * Empty for an engine with `worker: false`: it owns only what it must end without code. Of one name several versions: a run
-   * that has none yet gets the first. It may grow: `declare` says so.
-   */
-  readonly definitions: readonly {
-    readonly name: string
-    readonly version: string
-    readonly limits?: LimitRules | null
-    /** Its limits are stored with it: whoever executes it has no say in them. */
-    readonly isStored?: boolean
-  }[]
-}
-
 export interface Fence {
   readonly uid: Uid
   readonly owner: WorkerId
@@ -236,6 +217,18 @@ export interface TurnDelta {
   /** Messages that one of the entries answers. null: taken now, to be answered later. */
   readonly answers: readonly { readonly no: number; readonly entry: number | null }[]
   readonly next: Next
+  readonly brings?: Brings | null
+}
+
+/**
+ * Messages that are not stored yet: the run was parked at the fence's epoch and seq with `inbox` messages, these are its next ones, and
+ * the turn is what they have brought about. `stale` if the run is elsewhere, is to stop, is due or needs a slot: nothing was written.
+ */
+export interface Brings {
+  readonly inbox: number
+  readonly messages: readonly NewMessage[]
+  /** Nobody else knows their ids. Else those that are in the mailbox already make it `stale`. */
+  readonly areNew: boolean
 }
 
 export type Next =
@@ -303,16 +296,6 @@ export type Answer =
       readonly status: Status | null
     }
 
-/** A run that was taken, as its row says. What it was started with is entry 1 of its journal. */
-export interface Claimed extends RowFacts {
-  readonly epoch: number
-  readonly seq: number
-  readonly inbox: number
-  readonly stop: Stop | null
-  readonly crashes: number
-  readonly attempt: number
-}
-
 export interface Loaded {
   readonly uid: Uid
   readonly entries: readonly Entry[]
@@ -353,6 +336,7 @@ export type * from './store-operating.js'
 export type * from './store-schedules.js'
 export type * from './store-streams.js'
 export type * from './store-webhooks.js'
+export type * from './store-workers.js'
 export type { MessageId }
 
 /** Nothing is known to be written. Send it again. */

@@ -53,7 +53,7 @@ interface Closing {
   readonly frame: HeldRun
   readonly outcome: Outcome
   readonly entry: NewEntry
-  readonly parts: Omit<Parts, 'ofEnd'>
+  readonly parts: Omit<Parts, 'ofEnd' | 'brings'>
   readonly delta: TurnDelta
   /** Its question had an entry before. */
   readonly journaled: boolean

@@ -12,8 +12,10 @@ import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
 import type { KernelOptions } from './api.js'
 import { attemptDeps } from './attempt-deps.js'
+import { Bringing } from './bringing.js'
 import { Calls } from './calls.js'
 import { Claimer } from './claim.js'
+import { claimerDeps } from './claimer-deps.js'
 import { Committer } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
@@ -58,8 +60,9 @@ export class WorkerHost {
   outside!: Outside
   private readonly claimer: Claimer
   private readonly admitter: Admitter
-  private readonly executor: Executor
+  readonly executor: Executor
   private readonly grants: Grants
+  readonly bringing: Bringing
   private readonly adoption: Adoption
   private readonly longSteps: LongSteps
   private readonly wakeDeps: WakeDeps
@@ -82,8 +85,8 @@ export class WorkerHost {
     this.calls = new Calls(store, ports, pollMs, (uid) => this.frames.has(uid))
     this.lease = this.makeLease()
     this.committer = this.makeCommitter()
-    this.claimer = this.makeClaimer()
-    this.admitter = this.makeAdmitter()
+    this.claimer = new Claimer(claimerDeps(this), !this.defects.has('no-poll'))
+    this.admitter = this.makeAdmitter(options)
     const { changed = () => {} } = options
     this.publisher = new Publisher({ store, ports, changed, owner: () => this.lease.worker.id })
     const { frames, events, programs } = this
@@ -95,8 +98,9 @@ export class WorkerHost {
     })
     this.grants = new Grants(frames, {
       has: (definition, version) => programs.get(definition, version) !== null,
-      mayTake: () => this.options.worker && !this.closing && this.lease.certain,
+      mayTake: () => this.mayTake,
     })
+    this.bringing = new Bringing(frames, this)
     this.wakeDeps = {
       frames,
       executor: this.executor,
@@ -121,6 +125,11 @@ export class WorkerHost {
     return this.uids.next()
   }
 
+  /** It executes runs, and its lease is not in doubt. */
+  get mayTake(): boolean {
+    return this.options.worker && !this.closing && this.lease.certain
+  }
+
   /** Something was made due past the committer. */
   madeDue(): void {
     this.admitter.madeDue()
@@ -128,8 +137,9 @@ export class WorkerHost {
   }
 
   private due(): void {
-    if (this.options.worker) this.claimer.poke()
-    if (this.lease.others > 0) this.options.ports.hints.publish({ kind: 'due', definition: null })
+    const { worker, ports } = this.options
+    if (worker) this.claimer.poke()
+    if (this.lease.others > 0) ports.hints.publish({ kind: 'due', definition: null })
   }
 
   /** Its row says that it is to rest. */
@@ -206,10 +216,11 @@ export class WorkerHost {
 
   private upkeep(): void {
     if (this.closing) return
+    const { worker, ports, pollMs } = this.options
     void this.events.flush()
     this.admitter.upkeep()
-    if (this.options.worker) this.post.carry()
-    this.offUpkeep = this.options.ports.clock.after(this.options.pollMs, () => this.upkeep())
+    if (worker) this.post.carry()
+    this.offUpkeep = ports.clock.after(pollMs, () => this.upkeep())
   }
 
   // ── wiring ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,6 +277,7 @@ export class WorkerHost {
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
       reply: (delta) => this.calls.committed(delta),
       turnRefused: (delta, error) => {
+        if (delta.brings) return this.untaken(delta.fence.uid)
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
         this.frames.active.get(delta.fence.uid)?.refused(failure)
@@ -273,31 +285,10 @@ export class WorkerHost {
     })
   }
 
-  private makeAdmitter(): Admitter {
-    const { store, ports } = this.options
+  private makeAdmitter({ store, ports }: KernelOptions): Admitter {
     const isLimited = () => this.programs.areLimited
-    return new Admitter({ store, ports, isLimited, admitted: () => this.due() })
-  }
-
-  private makeClaimer(): Claimer {
-    const { store, ports, pollMs } = this.options
-    return new Claimer(
-      {
-        store,
-        ports,
-        counters: this.counters,
-        pollMs,
-        worker: () => this.lease.worker,
-        now: () => this.anchor.now(),
-        heard: (now, askedAt) => this.anchor.heard(now, askedAt),
-        promisePlaces: (most) => this.frames.promiseHalf(most),
-        unpromise: (count) => this.frames.unpromise(count),
-        mayClaim: () => this.lease.certain && !this.closing,
-        suspectsRunning: () => this.frames.suspects,
-        take: (claimed) => this.executor.take(claimed),
-      },
-      !this.defects.has('no-poll'),
-    )
+    const admit = (isSweep: boolean) => this.claimer.along((...to) => store.admit(isSweep, ...to))
+    return new Admitter({ ports, admit, isLimited, admitted: () => this.due() })
   }
 
   // ── what frames need ──────────────────────────────────────────────────────────────────────────────────────
@@ -335,6 +326,7 @@ export class WorkerHost {
       closed: (delta, committed) => this.transactionClosed(delta, committed),
       committed: (delta) => this.turnCommitted(delta),
       lost: (uid, reload) => this.turnLost(uid, reload),
+      forgotten: (uid) => this.bringing.lost(uid),
       spokeWhileParked: (run, name) =>
         ports.log.warn(
           `Run ${run.id} (${run.definition}) asked for "${name}" while it was parked.`,
@@ -354,14 +346,14 @@ export class WorkerHost {
     if (!frame) return
     const { run } = frame
     this.events.entries(run, entries, fence.seq)
-    if (next.kind === 'go') return
+    if (next.kind === 'go') return this.bringing.stored(delta)
     this.tracing?.committed(run, delta, this.anchor.now())
     this.frames.remove(frame)
     if (next.kind === 'park' && frame.state === 'parked') {
       this.frames.keep(frame, this.anchor.now())
       if (next.dueAt !== null) this.claimer.expect(next.dueAt)
       const at = this.anchor.now()
-      const id = `${run.uid}:waiting:${frame.epoch}`
+      const id = `${run.uid}:waiting:${frame.epoch}:${frame.out.ackedSeq}`
       this.events.emit({ id, run, kind: 'waiting', reason: next.reason, at })
     }
     const last = entries.at(-1)
@@ -372,6 +364,13 @@ export class WorkerHost {
       this.results.ended({ workspace, id, uid, status, payload: last.payload, reason })
     }
     this.claimer.roomAgain()
+    this.bringing.stored(delta)
+  }
+
+  /** What it has been brought is refused for its content: as any message it costs whoever has to be blamed. */
+  private untaken(uid: Uid): void {
+    this.frames.active.get(uid)?.lose()
+    this.turnLost(uid, false)
   }
 
   /** Past the committer: `committed` is null if the answer was lost and the journal has it. */

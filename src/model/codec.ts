@@ -15,6 +15,7 @@
 import { unwrap, wrap } from './codec-rich.js'
 import { type SnapshotOrder, snapshot } from './codec-snapshot.js'
 import { PerdureError, textForeign, valueTooLarge } from './errors.js'
+import { quoted, quotedKey } from './json-text.js'
 import { VALUE_BYTES_MAX, VALUE_DEPTH_MAX } from './limits.js'
 import type { Stored } from './run.js'
 
@@ -160,26 +161,4 @@ function add(count: Count, characters: number): void {
     const { where, written, bytesMax } = count
     throw valueTooLarge({ where, bytes: written, bytesMax, exact: false })
   }
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
-
-function quoted(text: string): string {
-  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
-}
-
-/** Keys repeat from value to value. Bounded, since they are the users'. */
-const KEYS_MAX = 1_000
-const keys = new Map<string, string>()
-
-function quotedKey(key: string): string {
-  const known = keys.get(key)
-  if (known !== undefined) return known
-  const text = `${quoted(key)}:`
-  if (key.length <= 64) {
-    if (keys.size >= KEYS_MAX) keys.clear()
-    keys.set(key, text)
-  }
-  return text
 }

@@ -136,7 +136,7 @@ export class Replica extends MemoryStore {
     return false
   }
 
-  hasAsking(isSweep: boolean): boolean {
+  hasAsking(isSweep: boolean, ..._taking: unknown[]): boolean {
     const now = this.now()
     for (const { owner, stop, slot, asksAt, dueAt } of this.openRuns()) {
       if (owner !== null || stop !== null) continue

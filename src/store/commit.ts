@@ -15,7 +15,8 @@ export interface CommitOptions {
   readonly inTransaction: string | null
 }
 
-export type Call = (params: readonly SqlValue[]) => Promise<readonly Row[]>
+/** `brings`: with turns that bring their own messages. */
+export type Call = (params: readonly SqlValue[], brings: boolean) => Promise<readonly Row[]>
 
 /** One call, no second try: for a step's own transaction, which a failed statement has ended. */
 export async function commitOnce(
@@ -25,7 +26,7 @@ export async function commitOnce(
   options: CommitOptions & { readonly feedInto: number | null },
 ): Promise<Committed> {
   const packed = packCommit(by, deltas, { ...options, suspectFrom: CRASHES_SUSPECT })
-  const row = onlyRow(await call(packed.params))
+  const row = onlyRow(await call(packed.params, packed.brings))
   return {
     now: numberOf(row, 'now_ms'),
     answers: unpackAnswers(

@@ -16,16 +16,27 @@ import { ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX } from '../model/limits.js'
 import type { Driver, Row, SqlValue } from './driver.js'
 import { withRetries } from './errors.js'
 import type { Sql } from './sql.js'
-import { metaText, numberOf, numberOfOrNull, onlyRow, pack, textOf, textOrNull } from './wire.js'
+import { claimedOf } from './unpack-answers.js'
+import {
+  metaText,
+  numberOf,
+  numberOfOrNull,
+  onlyRow,
+  pack,
+  records,
+  textOf,
+  textOrNull,
+} from './wire.js'
 
 export function sqlLimits(driver: Driver, sql: Sql): LimitStore & Pick<OperatingStore, 'debounce'> {
   return {
-    async admit(isSweep) {
-      const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, isSweep]
+    async admit(isSweep, by = null, places = 0) {
+      const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, isSweep, ...takerParams(by), places]
       const row = onlyRow(await withRetries(() => driver.query('commit', sql.admit, params)))
       return {
         now: numberOf(row, 'now_ms'),
         admitted: numberOf(row, 'admitted'),
+        claimed: records(row.claimed).map(claimedOf),
         nextAt: numberOfOrNull(row, 'next_ms'),
         isStart: row.is_start === true,
         isEnd: row.is_end === true,
@@ -39,6 +50,12 @@ export function sqlLimits(driver: Driver, sql: Sql): LimitStore & Pick<Operating
       return { kind: 'exists', uid, definition: textOf(row, 'def'), same: row.is_same === true }
     },
   }
+}
+
+function takerParams(by: Worker | null): SqlValue[] {
+  const definitions = by?.definitions ?? []
+  const names = pack(definitions.map(({ name }) => name))
+  return [by?.id ?? null, names, pack(definitions.map(({ version }) => version))]
 }
 
 export function sqlLimitReader(

@@ -1,15 +1,33 @@
-// Limits of the store in memory, as admit_v1 does it: in rounds, each with the counts of then.
+// Limits of the store in memory, as admit_v2 does it: in rounds, each with the counts of then.
 
-import type { Admitted, LimitPlace, LimitUse, NamedRules, NewRun, Worker } from '../kernel/store.js'
+import type {
+  Admitted,
+  Claimed,
+  LimitPlace,
+  LimitUse,
+  NamedRules,
+  NewRun,
+  Worker,
+} from '../kernel/store.js'
 import type { LimitRules, Rate } from '../model/admission.js'
 import type { WorkerId } from '../model/ids.js'
+import { CRASHES_SUSPECT } from '../model/limits.js'
 import type { Instant } from '../model/run.js'
-import { hasCode, type MemoryRun, setDue } from './memory-run.js'
+import { hasCode, type MemoryRun, own, setDue } from './memory-run.js'
 
 interface Tables {
   openRuns(): Iterable<MemoryRun>
   readonly workers: ReadonlyMap<WorkerId, { readonly worker: Worker; readonly leaseUntil: Instant }>
   now(): Instant
+}
+
+interface Order {
+  readonly isSweep: boolean
+  /** The limits hold. */
+  readonly counts: boolean
+  /** Who takes what it gives slots to, and how many of them. */
+  readonly by: Worker | null
+  readonly places: number
 }
 
 /** A slot that nobody alive could use is taken back after so long: a worker may just be joining. */
@@ -56,7 +74,7 @@ export class MemorySlots {
     return all.sort((a, b) => (a.definition < b.definition ? -1 : 1))
   }
 
-  admit(tables: Tables, isSweep: boolean, counts: boolean): Admitted {
+  admit(tables: Tables, { isSweep, counts, by, places }: Order): Admitted {
     const now = tables.now()
     const rows = [...tables.openRuns()]
     const isTakeable = (row: MemoryRun): boolean =>
@@ -66,6 +84,7 @@ export class MemorySlots {
       )
     const asking = (row: MemoryRun): boolean => isAsking(row, now)
     let admitted = 0
+    const claimed: Claimed[] = []
     // What somebody with another build may take up again.
     for (const row of rows
       .filter((one) => asking(one) && isDiverged(one) && isTakeable(one))
@@ -79,11 +98,16 @@ export class MemorySlots {
     for (let isMore = true; isMore; ) {
       const waiting = rows.filter((row) => asking(row) && !isDiverged(row))
       const picked = counts ? this.pick(waiting, rows, now) : waiting
-      for (const row of picked) this.give(row, now)
+      for (const row of picked.toSorted(byPriority)) {
+        this.give(row, now)
+        const isTaken = by !== null && claimed.length < places && isFor(by, row)
+        if (isTaken) claimed.push(own(row, by, now))
+      }
       admitted += picked.length
       isMore = picked.length > 0
     }
-    return { now, admitted, nextAt: this.nextAt(rows, now), isStart: true, isEnd: true }
+    const nextAt = this.nextAt(rows, now)
+    return { now, admitted, claimed, nextAt, isStart: true, isEnd: true }
   }
 
   private pick(
@@ -297,9 +321,17 @@ function grouped<T>(items: readonly T[], by: (item: T) => string): T[][] {
   return [...groups.values()]
 }
 
+/** One that has made workers crash is not taken along: of those one runs at a time. */
+function isFor(by: Worker, row: MemoryRun): boolean {
+  return hasCode(by, row) && row.crashes < CRASHES_SUSPECT
+}
+
 const byAge = (a: MemoryRun, b: MemoryRun): number =>
   (a.asksAt ?? 0) - (b.asksAt ?? 0) || (a.uid < b.uid ? -1 : 1)
 const byRank = (a: Candidate, b: Candidate): number =>
   b.row.run.priority - a.row.run.priority || byAge(a.row, b.row)
+/** Before slots are given, which forgets how long they have asked. */
+const byPriority = (a: MemoryRun, b: MemoryRun): number =>
+  b.run.priority - a.run.priority || byAge(a, b)
 const byTurn = (a: Candidate, b: Candidate): number =>
   b.row.run.priority - a.row.run.priority || a.turn - b.turn || byAge(a.row, b.row)

@@ -21,6 +21,7 @@ export function refuseUnstorable(deltas: readonly Delta[], known: Known): void {
       for (const entry of delta.entries) checkEntry(entry)
       for (const { run } of delta.starts) checkRun(run)
       for (const { message } of delta.messages) checkMessage(message)
+      for (const message of delta.brings?.messages ?? []) checkMessage(message)
       if (delta.next.kind === 'park') checkTexts(delta.next.divergedBuild)
     }
   }

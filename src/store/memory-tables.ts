@@ -13,11 +13,13 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
 import { type EntryMeta, type Instant, isFinal, type NewEntry } from '../model/run.js'
+import { bring, isBrought } from './memory-brought.js'
 import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, setDue, versionFor } from './memory-run.js'
-import { createdMeta, isOutcome } from './pack-commit.js'
+import { createdMeta } from './pack-commit.js'
+import { isOutcome } from './pack-turns.js'
 
 /** Protections that a test may take out, to prove that it would be noticed. */
 export type MemoryDefect =
@@ -233,7 +235,7 @@ export class MemoryTables {
   private turn(delta: TurnDelta, batch: Batch): boolean {
     const { fence, next, entries, taken, refused: untaken } = delta
     const row = this.runs.get(fence.uid)
-    const refused = this.refuses(row, delta, batch)
+    const refused = this.unbrought(row, delta, batch) ?? this.refuses(row, delta, batch)
     batch.fates.set(delta, refused ?? 'applied')
     if (refused && row) this.harm(row, delta, batch.now)
     if (refused || !row) return false
@@ -256,6 +258,17 @@ export class MemoryTables {
     if (next.kind === 'end') this.ended(row)
     batch.isAsking ||= row.slot !== null && next.kind !== 'go'
     return true
+  }
+
+  /** null: it brings nothing, or has brought it. */
+  private unbrought(
+    row: MemoryRun | undefined,
+    delta: TurnDelta,
+    { by, now, resent }: Batch,
+  ): 'repeated' | Answer | null {
+    const { mailboxMax } = this
+    if (!delta.brings || bring(row, delta, { by, now, mailboxMax })) return null
+    return resent && isBrought(row, delta) ? 'repeated' : { kind: 'stale' }
   }
 
   /** What people see of it, its documents, and whom its entries answer. `from`: the entry before them. */

@@ -87,9 +87,9 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
     })
   }
 
-  async admit(isSweep: boolean): Promise<Admitted> {
-    const count = !this.defects.has('admit-without-count')
-    return this.slots.admit(this, isSweep, count)
+  async admit(isSweep: boolean, by: Worker | null = null, places = 0): Promise<Admitted> {
+    const counts = !this.defects.has('admit-without-count')
+    return this.slots.admit(this, { isSweep, counts, by, places })
   }
 
   async debounce(start: LoneStart, key: string): Promise<Debounced> {

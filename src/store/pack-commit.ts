@@ -1,23 +1,14 @@
-// A batch of deltas as the parameters of commit_v2. Its answers: unpack-answers.ts.
+// A batch of deltas as the parameters of commit_v2, and of bring_v1 before it. Its answers: unpack-answers.ts.
 
 import type { Delta, MessageDelta, NewRun, StartDelta, TurnDelta, Worker } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'
-import type { EntryKind, EntryMeta, NewEntry, NewMessage, Shown } from '../model/run.js'
+import type { EntryMeta, NewMessage } from '../model/run.js'
 import { packAnswers, packDocuments } from './documents.js'
 import type { SqlValue } from './driver.js'
 import { packEvents, packWaits } from './events.js'
+import { broughtColumns, isBroughtWhole } from './pack-brought.js'
+import { entryColumns, isOutcome, type Placed, packStates } from './pack-turns.js'
 import { List, list, metaText, pack, packSparse, SparseList } from './wire.js'
-
-/** A recorded outcome is progress: the run did not crash on it. */
-const OUTCOMES: ReadonlySet<EntryKind> = new Set<EntryKind>([
-  'step.completed',
-  'step.failed',
-  'timer.fired',
-  'message.taken',
-  'child.ended',
-  'undo.completed',
-  'undo.failed',
-])
 
 export interface CommitSettings {
   readonly resent: boolean
@@ -33,7 +24,9 @@ export interface CommitSettings {
 export interface PackedCommit {
   readonly params: readonly SqlValue[]
   /** Where each turn, start and message of the call stands among the deltas. */
-  readonly places: { readonly t: number[]; readonly s: number[]; readonly m: number[] }
+  readonly places: Readonly<Record<'t' | 's' | 'm' | 'b', readonly number[]>>
+  /** Some bring their own messages: another call (bring_v1) goes before. */
+  readonly brings: boolean
 }
 
 export function packCommit(
@@ -41,7 +34,10 @@ export function packCommit(
   deltas: readonly Delta[],
   settings: CommitSettings,
 ): PackedCommit {
-  const sorted = sortDeltas(deltas)
+  const all = sortDeltas(deltas)
+  const brought = all.turns.filter(({ delta }) => delta.brings)
+  const turns = all.turns.filter(({ delta }) => !isBroughtWhole(delta))
+  const sorted = brought.length > 0 ? { ...all, turns } : all
   const starts = startColumns(sorted)
   const messages = messageColumns(sorted)
   const names = by.definitions.map(({ name }) => name)
@@ -68,18 +64,16 @@ export function packCommit(
       packDocuments(sorted.turns),
       packAnswers(sorted.turns),
       ...limitColumns(sorted),
+      ...(brought.length > 0 ? broughtColumns(brought) : []),
     ],
+    brings: brought.length > 0,
     places: {
+      b: brought.map(({ place }) => place),
       t: sorted.turns.map(({ place }) => place),
       s: sorted.starts.map(({ place }) => place),
       m: sorted.messages.map(({ place }) => place),
     },
   }
-}
-
-interface Placed<D> {
-  readonly delta: D
-  readonly place: number
 }
 
 interface Sorted {
@@ -128,7 +122,6 @@ function turnColumns(
   const undo = new SparseList(null)
   const plain = new SparseList(null)
   const builds: (string | null)[] = []
-  const states: (string | null)[] = []
   for (const { delta } of turns) {
     const { fence, next, entries } = delta
     const park = next.kind === 'park' ? next : null
@@ -150,17 +143,10 @@ function turnColumns(
     undo.add(delta.undoOpen)
     plain.add(isPlain(delta) && fence.owner === by.id && !isInTransaction ? true : null)
     if (park?.divergedBuild) builds[uid.length - 1] = park.divergedBuild
-    if (delta.shown !== null) states[uid.length - 1] = shownText(delta.shown)
   }
   const all = [uid, owner, epoch, seq, count, taken, seen, mail, outcome, before, due, kind, word]
   const lists = [...all, stopSeen, undo, plain].map(String)
-  const texts = [builds, states].map((some) => packSparse(filled(some, turns.length)))
-  return [...lists, ...texts]
-}
-
-/** Place, error, state, parted by U+001C: none of them has control characters in it. */
-function shownText({ at, state }: Shown): string {
-  return [at?.place ?? '', at?.error ?? '', state ?? ''].join('\u001c')
+  return [...lists, packSparse(filled(builds, turns.length)), packStates(turns)]
 }
 
 /** What entry 1 says beside the input. */
@@ -189,54 +175,8 @@ function isPlain(delta: TurnDelta): boolean {
   )
 }
 
-export function isOutcome({ kind }: NewEntry): boolean {
-  return OUTCOMES.has(kind)
-}
-
 function filled(texts: readonly (string | null)[], length: number): readonly (string | null)[] {
   return texts.length === 0 ? texts : Array.from({ length }, (_, i) => texts[i] ?? null)
-}
-
-function entryColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
-  const turn = new List()
-  const no = new List()
-  const occurrence = new List()
-  const attempt = new List()
-  const at = new List()
-  const kind = new List()
-  const names: string[] = []
-  const metas: (string | null)[] = []
-  const payloads: (string | null)[] = []
-  const takenTurn = new List()
-  const takenNo = new List()
-  let place = 0
-  for (const { delta } of turns) {
-    place += 1
-    let number = 0
-    for (const entry of delta.entries) {
-      number += 1
-      turn.add(place)
-      no.add(number)
-      occurrence.add(entry.occurrence)
-      attempt.add(entry.attempt)
-      at.add(entry.at)
-      kind.add(entry.kind)
-      names.push(entry.name)
-      metas.push(metaText(entry.meta))
-      payloads.push(entry.payload)
-    }
-    for (const message of delta.taken) {
-      takenTurn.add(place)
-      takenNo.add(message)
-    }
-    for (const message of delta.refused) {
-      takenTurn.add(place)
-      takenNo.add(-message)
-    }
-  }
-  const numbers = [turn, no, occurrence, attempt, at, kind].map(String)
-  const texts = [pack(names), packSparse(metas), packSparse(payloads)]
-  return [...numbers, ...texts, String(takenTurn), String(takenNo)]
 }
 
 /** Callers' starts first, so that a start's index is its place among them. */

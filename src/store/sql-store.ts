@@ -130,8 +130,9 @@ class SqlStore
     deltas: readonly Delta[],
     options: { readonly resent: boolean; readonly feed: boolean },
   ): Promise<Committed> {
-    const call = (params: readonly SqlValue[]) =>
-      this.driver.query('commit', this.sql.commit, params)
+    const { commit, commitBrought } = this.sql
+    const call = (params: readonly SqlValue[], brings: boolean) =>
+      this.driver.query('commit', brings ? commitBrought : commit, params)
     const { mailboxMax } = this
     return commitBatch(call, by, deltas, { ...options, mailboxMax, inTransaction: null })
   }

@@ -3107,6 +3107,339 @@ begin
     from (select m.uid, count(*)::int as count from m group by m.uid) m where r.uid = m.uid;
   return true;
 end $f$;` },
+  { number: 15, name: 'brought', breaking: false, sql: `-- breaking: no
+-- Turns that bring their own messages: the run was parked, its last owner has kept it in memory, and a message has come to that very
+-- process. What would be three changes (the message and the claim, what came of it, the park) is one, which touches no index of \`runs\`.
+--
+-- B1. The fence is where the run was left: parked, under the same epoch, with the same last entry and the same number of messages.
+--     Whatever has happened to it since has changed one of these. The epoch stays: nobody else has had the run under it.
+-- B2. A run that is to stop, waits for a slot, is suspected or diverged, or is due by now is not taken: what is due comes first.
+-- B3. Rows of others are locked here, so nothing is waited for: what is locked is \`busy\`, and sent again.
+-- B4. Sent again, the last entry under our epoch says that it was stored, as with any turn; without entries the first message does.
+-- B5. Ids that others may know too (is_doubtful) are looked up first: a message that is there already is not brought a second time.
+--
+-- b_ turns, e_ their entries, n_ their messages (taken 1: by this turn, 0: refused, null: left in the mailbox; reply: the entry that answers
+-- it, 0: later, null: nobody waits for more). A turn that means more than that (b_silent) is only taken here: its messages stay in the
+-- mailbox, and the commit call behind this one in the same transaction applies the turn and answers it.
+-- Answers: as those of the commit call, source b.
+create function @schema@.bring_v1(
+  by_id uuid, resent boolean, feed_asked boolean, feed_into bigint, mailbox_max int, suspect_from int, is_doubtful boolean,
+  b_uid uuid[], b_owner uuid[], b_epoch int[], b_seq int[], b_count int[], b_inbox int[], b_mail int[], b_taken int[],
+  b_outcome boolean[], b_due float8[], b_next text[], b_word text[], b_silent boolean[], b_state text,
+  e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
+  n_turn int[], n_no int[], n_taken int[], n_reply int[], n_kind text[], n_id text, n_name text, n_meta text, n_payload text
+) returns table (now_ms float8, feed_row bigint, answers text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set lock_timeout = '100ms'
+as $f$
+declare
+  turn_count constant int := cardinality(b_uid);
+  now_at constant timestamptz := clock_v1();
+  applied boolean[] := array_fill(false, array[turn_count]);
+  known int[] := '{}';
+  just int[];
+  plan_mode text;
+  is_whole boolean;
+  spans text;
+  refusals text;
+  at_turn int;
+begin
+  if is_doubtful then
+    -- Two indexes fit: planned each time (C6 of the commit call).
+    plan_mode := set_config('plan_cache_mode', 'force_custom_plan', true);
+    known := array(select n.turn from unnest(n_turn, texts_v1(n_id)) n (turn, id)
+      where exists (select 1 from messages m where m.uid = b_uid[n.turn] and m.id = n.id));
+    plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
+  end if;
+  -- No condition below is one that an index of \`runs\` has: the primary key is the only way to the row (C3 and C6 of the commit call).
+  with l as materialized (
+    select d.*, r.uid as run from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_taken, b_outcome, b_due, b_next, b_word, b_silent)
+        with ordinality d (uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, next, word, silent, i)
+      cross join lateral (
+        select r.uid from runs r
+          where r.uid = d.uid and d.i <> all (known) and d.owner = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
+            and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
+            and coalesce(least(r.due_at, r.deadline_at) > now_at, true)
+            and r.crashes + 0 < suspect_from and r.inbox - r.taken + d.mail <= mailbox_max
+          for no key update skip locked) r),
+  u as (
+    update runs r set
+        seq = l.seq + l.count,
+        updated_at = now_at,
+        inbox = r.inbox + l.mail,
+        taken = r.taken + coalesce(l.taken, 0),
+        crashes = case when l.outcome then 0 else r.crashes end,
+        owner = case when l.next = 'go' then by_id end,
+        due_at = case when l.next = 'park' then instant_v1(l.due) end,
+        status = case l.next when 'go' then 'running' when 'park' then 'waiting' else l.word end,
+        reason = case when l.next = 'park' then l.word end,
+        finished_at = case when l.next = 'end' then now_at end
+      from l where r.uid = l.run
+      returning l.i, l.count, l.silent, r.uid, r.seq, r.inbox)
+  select coalesce(array_agg(u.i), '{}'),
+      string_agg(concat_ws(E'\\x1f', 'b', u.i, 'done', u.inbox, '', 0), E'\\x1e') filter (where u.silent is not true),
+      string_agg(concat(u.uid, ':', u.seq - u.count + 1, ':', u.seq), ',') filter (where feed_asked and u.count > 0)
+    into just, answers, spans from u;
+  is_whole := cardinality(just) = turn_count;
+  foreach at_turn in array just loop applied[at_turn] := true; end loop;
+
+  if cardinality(just) > 0 then
+    insert into messages (uid, no, taken_seq, reply_seq, at, id, kind, name, meta, payload)
+      select b_uid[n.turn], b_inbox[n.turn] + n.no, case n.taken when 1 then b_seq[n.turn] + b_count[n.turn] when 0 then 0 end,
+          case when n.reply > 0 then b_seq[n.turn] + n.reply else n.reply end, now_at, n.id, n.kind, n.name, n.meta,
+          case when n.taken is null then n.payload end
+        from unnest(n_turn, n_no, n_taken, n_reply, n_kind, texts_v1(n_id), texts_v1(n_name), texts_v1(n_meta), texts_v1(n_payload))
+          n (turn, no, taken, reply, kind, id, name, meta, payload)
+        where is_whole or applied[n.turn];
+    insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
+      select b_uid[e.turn], b_seq[e.turn] + e.no, b_epoch[e.turn], instant_v1(e.at), e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
+        from unnest(e_turn, e_no, e_occurrence, e_attempt, e_at, e_kind, texts_v1(e_name), texts_v1(e_meta), texts_v1(e_payload))
+          e (turn, no, occurrence, attempt, at, kind, name, meta, payload)
+        where is_whole or applied[e.turn];
+    if b_state <> '' then
+      insert into states (uid, place, error, state)
+        select b.uid, nullif(split_part(b.shown, E'\\x1c', 1), ''), nullif(split_part(b.shown, E'\\x1c', 2), ''), nullif(split_part(b.shown, E'\\x1c', 3), '')
+          from unnest(b_uid, texts_v1(b_state)) with ordinality b (uid, shown, i)
+          where b.shown is not null and (is_whole or applied[b.i])
+        on conflict (uid) do update set
+          place = coalesce(excluded.place, states.place),
+          error = case when excluded.place is null then states.error else excluded.error end,
+          state = coalesce(excluded.state, states.state);
+    end if;
+  end if;
+
+  if not is_whole then
+    select string_agg(concat_ws(E'\\x1f', 'b', b.i, case
+          when resent and case when b.count > 0 then j.epoch = b.epoch else m.no is not null end then 'done'
+          when not r.is_elsewhere then 'busy'
+          else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\\x1e')
+      into refusals
+      from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_silent) with ordinality b (uid, owner, epoch, seq, count, inbox, mail, silent, i)
+      left join lateral (
+        select n.id from unnest(n_turn, n_no, texts_v1(n_id)) n (turn, no, id) where n.turn = b.i and n.no = 1 limit 1) n on true
+      left join lateral (select m.no from messages m where m.uid = b.uid and m.no = b.inbox + 1 and m.id = n.id limit 1) m on true
+      left join lateral (select j.epoch from journal j where j.uid = b.uid and j.seq = b.seq + b.count limit 1) j on true
+      -- As it was left, and yet not applied: somebody has it locked.
+      left join lateral (
+        select r.inbox, r.stop, num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) < 5
+            or r.epoch <> b.epoch or r.seq <> b.seq or r.inbox <> b.inbox or coalesce(least(r.due_at, r.deadline_at) <= now_at, false)
+            or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or b.owner <> by_id as is_elsewhere
+          from runs r where r.uid = b.uid limit 1) r on true
+      where not applied[b.i] and b.silent is not true;
+    answers := nullif(concat_ws(E'\\x1e', answers, refusals), '');
+  end if;
+
+  feed_row := feed_into;
+  if spans is not null then
+    if feed_into is null then
+      insert into feed (worker, pending, at, ranges) values (by_id, true, now_at, spans) returning id into feed_row;
+    else
+      update feed f set ranges = concat_ws(',', f.ranges, spans) where f.id = feed_into;
+    end if;
+  end if;
+  now_ms := ms_v1(now_at);
+  return next;
+end $f$;` },
+  { number: 16, name: 'taking', breaking: false, sql: `-- breaking: no
+-- Whoever gives slots may take the runs that it gives them to, in the same update: a run with limits that begins where it was admitted
+-- needs no claim of its own.
+--
+-- A5. Only what a claim would take at once is taken: the caller has the code and has promised \`places\`, and the run is no suspect and
+--     was never found diverged. All else is due, as before. An answer that is lost is healed as that of a claim: by the next beats.
+
+-- Gives slots as admit_v1 does; of those that get one, \`places\` at most are the caller's own from then on (\`claimed\`), by priority, then
+-- the longer asking.
+create function @schema@.admit_v2(groups_most int, rows_most int, is_sweep boolean, by_id uuid, by_names text, by_versions text, places int)
+returns table (now_ms float8, admitted int, next_ms float8, is_start boolean, is_end boolean, claimed text)
+language plpgsql
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_mergejoin = off set jit = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan set lock_timeout = '1s'
+as $f$
+declare
+  now_at timestamptz;
+  names constant text[] := texts_v1(by_names);
+  versions constant text[] := texts_v1(by_versions);
+  a admission;
+  one runs;
+  g_def text[];
+  g_workspace text[];
+  g_key text[];
+  g_priority int[];
+  g_fresh boolean[];
+  picked uuid[];
+  just int;
+  mine int := 0;
+  just_mine int;
+  rows text;
+  last int;
+begin
+  insert into admission as x values (true, 1, '', '', '', -1, false) on conflict (is_only) do update set calls = x.calls + 1 returning * into a;
+  now_at := clock_v1();
+  admitted := 0;
+  is_start := a.after_def = '';
+
+  -- What somebody with another build may take up again.
+  for one in select r.* from runs r where r.owner is null and r.asks_at <= now_at and r.asks_at is not null and r.stop is null and r.diverged_builds is not null
+      and is_takeable_v1(r, now_at) order by r.asks_at limit 20 loop
+    if room_v1(one) > 0 then
+      update runs r set slot = true, due_at = r.asks_at, asks_at = null, updated_at = now_at
+        where r.uid = one.uid and r.owner is null and r.asks_at is not null and coalesce(r.stop, '') = '';
+      get diagnostics just = row_count;
+      admitted := admitted + just;
+    end if;
+  end loop;
+
+  with recursive g (def, workspace, key, priority, fresh) as (
+    (select r.def, r.limit_workspace, r.limit_key, r.priority, r.epoch = 0 from runs r
+      where r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null
+        and (r.def, r.limit_workspace, r.limit_key, r.priority, (r.epoch = 0)) > (a.after_def, a.after_workspace, a.after_key, a.after_priority, a.after_fresh)
+      order by r.def, r.limit_workspace, r.limit_key, r.priority, (r.epoch = 0) limit 1)
+    union all
+    select n.* from g cross join lateral (
+      select r.def, r.limit_workspace, r.limit_key, r.priority, r.epoch = 0 from runs r
+        where r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null
+          and (r.def, r.limit_workspace, r.limit_key, r.priority, (r.epoch = 0)) > (g.def, g.workspace, g.key, g.priority, g.fresh)
+        order by r.def, r.limit_workspace, r.limit_key, r.priority, (r.epoch = 0) limit 1) n)
+  select array_agg(g.def), array_agg(g.workspace), array_agg(g.key), array_agg(g.priority), array_agg(g.fresh)
+    into g_def, g_workspace, g_key, g_priority, g_fresh from (select * from g limit groups_most) g;
+  last := coalesce(cardinality(g_def), 0);
+  is_end := last < groups_most;
+  if is_end and not is_start then
+    update admission set after_def = '', after_workspace = '', after_key = '', after_priority = -1, after_fresh = false;
+  elsif not is_end then
+    update admission set after_def = g_def[last], after_workspace = g_workspace[last], after_key = g_key[last],
+      after_priority = g_priority[last], after_fresh = g_fresh[last];
+  end if;
+
+  -- A slot in vain: nobody who lives has the code. Ten seconds, because a worker may just be joining.
+  if is_sweep and last > 0 then
+    update runs r set slot = false, asks_at = now_at, due_at = null
+      where r.def = any (g_def) and r.slot and r.owner is null and r.stop is null and r.due_at <= now_at
+        and r.updated_at < now_at - interval '10 seconds' and not is_takeable_v1(r, now_at);
+  end if;
+
+  while last > 0 and admitted < rows_most loop
+    with g as (
+      select g.*, l.concurrency, l.per_workspace, l.per_key, l.rate_runs, l.key_rate_runs, l.rate_ms, l.key_rate_ms
+        from unnest(g_def, g_workspace, g_key, g_priority, g_fresh) g (def, workspace, key, priority, fresh)
+        left join lateral (select l.* from limits l where l.def = g.def limit 1) l on true),
+    d as materialized (
+      select x.def, x.concurrency - (select count(*) from runs r where r.def = x.def and r.slot) as free,
+          x.rate_runs - (select count(*) from rates t cross join lateral unnest(t.times) u (at)
+            where t.def = x.def and t.key = '' and u.at > now_at - x.rate_ms * interval '1 millisecond') as tokens
+        from (select distinct g.def, g.concurrency, g.rate_runs, g.rate_ms from g) x),
+    w as materialized (
+      select x.workspace, (select count(*) from runs r where r.limit_workspace = x.workspace and r.slot) as used
+        from (select distinct g.workspace from g where g.workspace <> '') x),
+    k as materialized (
+      select x.def, x.key, (select count(*) from runs r where r.def = x.def and r.limit_key = x.key and r.slot) as used,
+          x.key_rate_runs - (select count(*) from rates t cross join lateral unnest(t.times) u (at)
+            where t.def = x.def and t.key = x.key and u.at > now_at - x.key_rate_ms * interval '1 millisecond') as tokens
+        from (select distinct g.def, g.key, g.key_rate_runs, g.key_rate_ms from g where g.key <> '') x),
+    f as (
+      select g.*, coalesce(d.free, rows_most) as free, coalesce(g.per_workspace - w.used, rows_most) as free_workspace,
+          coalesce(g.per_key - k.used, rows_most) as free_key,
+          case when g.fresh then coalesce(d.tokens, rows_most) else rows_most end as tokens,
+          case when g.fresh then coalesce(k.tokens, rows_most) else rows_most end as tokens_key,
+          coalesce(k.used, w.used, 0) as held,
+          case when g.key <> '' then g.def || E'\\x1f' || g.key else g.workspace end as whose
+        from g join d on d.def = g.def left join w on w.workspace = g.workspace left join k on k.def = g.def and k.key = g.key),
+    c as (
+      select f.*, r.uid, r.asks_at
+        from (select f.*, least(f.free, f.free_workspace, f.free_key, f.tokens, f.tokens_key, rows_most) as most from f) f
+        cross join lateral (
+          select r.uid, r.asks_at from runs r
+            where r.def = f.def and r.limit_workspace = f.workspace and r.limit_key = f.key and r.priority = f.priority and (r.epoch = 0) = f.fresh
+              and r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null and r.asks_at <= now_at
+            order by r.asks_at, r.uid limit f.most) r
+        where f.most > 0),
+    o as (
+      select c.*, c.held + row_number() over (partition by c.whose order by c.priority desc, c.asks_at, c.uid) as turn from c),
+    n as (
+      select o.*, row_number() over (partition by o.def order by o.priority desc, o.turn, o.asks_at, o.uid) as place,
+          row_number() over (partition by o.workspace order by o.priority desc, o.turn, o.asks_at, o.uid) as place_workspace,
+          row_number() over (partition by o.def, o.key order by o.priority desc, o.turn, o.asks_at, o.uid) as place_key
+        from o)
+    select array_agg(n.uid) into picked from n
+      where n.place <= least(n.free, n.tokens) and (n.workspace = '' or n.place_workspace <= n.free_workspace)
+        and (n.key = '' or n.place_key <= least(n.free_key, n.tokens_key)) and n.place <= rows_most;
+    exit when picked is null;
+
+    with u as (
+      update runs r set due_at = case when not l.is_taken then r.asks_at end, asks_at = null, updated_at = now_at,
+          slot = case when l.is_counted then true end,
+          limit_workspace = case when l.is_counted then r.limit_workspace end,
+          limit_key = case when l.is_counted then r.limit_key end,
+          owner = case when l.is_taken then by_id end,
+          epoch = case when l.is_taken then r.epoch + 1 else r.epoch end,
+          status = case when l.is_taken then 'running' else r.status end,
+          reason = case when l.is_taken then null else r.reason end,
+          started_at = case when l.is_taken then coalesce(r.started_at, now_at) else r.started_at end,
+          version = case when l.is_taken then coalesce(r.version, versions[array_position(names, r.def)]) else r.version end
+        from (
+          select p.uid, p.epoch, p.priority, p.asks_at, p.old_key, l.rate_ms, l.rate_runs, l.key_rate_ms, l.key_rate_runs,
+              coalesce(l.concurrency, l.per_workspace, l.per_key) is not null as is_counted,
+              p.is_ours and row_number() over (partition by p.is_ours order by p.priority desc, p.asks_at, p.uid) <= places - mine as is_taken
+            from (
+              select r.uid, r.def, r.epoch, r.priority, r.asks_at, r.limit_key as old_key,
+                  r.crashes < 2 and exists (
+                    select 1 from unnest(names, versions) w (name, version)
+                      where w.name = r.def and (r.version is null or w.version = r.version)) as is_ours
+                from unnest(picked) p (uid) cross join lateral (select r.* from runs r where r.uid = p.uid limit 1) r) p
+            left join lateral (select l.* from limits l where l.def = p.def limit 1) l on true) l
+        -- \`stop\` is so compared that no index but the primary key fits: else all that ask may be read for it.
+        where r.uid = l.uid and r.epoch = l.epoch and r.owner is null and r.asks_at <= now_at and coalesce(r.stop, '') = '' and r.slot is false
+        returning r.def, l.epoch, l.old_key, l.rate_ms, l.rate_runs, l.key_rate_ms, l.key_rate_runs, l.is_taken, l.priority, l.asks_at, l.uid,
+          case when l.is_taken then claimed_v1(r, r.seq) end as row),
+    t as (
+      insert into rates as t (def, key, times)
+        select x.def, x.key, array_agg(now_at) from (
+            select u.def, '' as key from u where u.epoch = 0 and u.rate_runs is not null
+            union all
+            select u.def, u.old_key from u where u.epoch = 0 and u.key_rate_runs is not null and u.old_key <> '') x
+          group by x.def, x.key
+        on conflict (def, key) do update set times = array(
+          select n.at from unnest(t.times || excluded.times) n (at)
+            where n.at > now_at - (
+              select case when t.key = '' then l.rate_ms else l.key_rate_ms end from limits l where l.def = t.def) * interval '1 millisecond' order by n.at))
+    select count(*), count(*) filter (where u.is_taken), string_agg(u.row, E'\\x1e' order by u.priority desc, u.asks_at, u.uid)
+      into just, just_mine, rows from u;
+    admitted := admitted + just;
+    mine := mine + just_mine;
+    claimed := nullif(concat_ws(E'\\x1e', claimed, rows), '');
+    exit when just = 0;
+  end loop;
+
+  -- Who asks later; and, where a rate is used up, when it is not.
+  select ms_v1(min(x.at)) into next_ms from (
+    select r.asks_at as at from unnest(g_def, g_workspace, g_key, g_priority, g_fresh) g (def, workspace, key, priority, fresh) cross join lateral (
+      select r.asks_at from runs r
+        where r.def = g.def and r.limit_workspace = g.workspace and r.limit_key = g.key and r.priority = g.priority and (r.epoch = 0) = g.fresh
+          and r.owner is null and r.asks_at is not null and r.stop is null and r.diverged_builds is null and r.asks_at > now_at
+        order by r.asks_at limit 1) r
+    union all
+    select t.times[cardinality(t.times) - least(v.runs, cardinality(t.times)) + 1] + v.ms * interval '1 millisecond'
+      from (select distinct g.def, g.key from unnest(g_def, g_key, g_fresh) g (def, key, fresh) where g.fresh) g
+      cross join lateral (select l.* from limits l where l.def = g.def limit 1) l
+      cross join lateral (values ('', l.rate_runs, l.rate_ms), (nullif(g.key, ''), l.key_rate_runs, l.key_rate_ms)) v (key, runs, ms)
+      cross join lateral (select t.times from rates t where t.def = g.def and t.key = v.key limit 1) t
+      where v.runs is not null) x
+    where x.at > now_at;
+  now_ms := ms_v1(now_at);
+  return next;
+end $f$;
+
+-- For processes that claim what is due after it.
+create or replace function @schema@.admit_v1(groups_most int, rows_most int, is_sweep boolean)
+returns table (now_ms float8, admitted int, next_ms float8, is_start boolean, is_end boolean)
+language sql
+set search_path = @schema@, pg_temp
+as $f$
+  select a.now_ms, a.admitted, a.next_ms, a.is_start, a.is_end from admit_v2(groups_most, rows_most, is_sweep, null, '', '', 0) a
+$f$;` },
 ]
 
 export const QUERIES = {
@@ -3229,6 +3562,22 @@ select c.runs, c.is_whole, s.* from (
   $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
   $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
   $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text)`,
+  commitBrought: `select c.now_ms, coalesce(c.feed_row, b.feed_row::text) as feed_row, c.silent, concat_ws(E'\\x1e', b.answers, c.answers) as answers, c.claimed, c.is_asking
+  from @schema@.bring_v1($1::uuid, $5::boolean, $6::boolean, $7::bigint, $9::int, $10::int, $104::boolean,
+    $72::uuid[], $73::uuid[], $74::int[], $75::int[], $76::int[], $77::int[], $78::int[], $79::int[],
+    $80::boolean[], $81::float8[], $82::text[], $83::text[], $84::boolean[], $85::text,
+    $86::int[], $87::int[], $88::int[], $89::int[], $90::float8[], $91::text[], $92::text, $93::text, $94::text,
+    $95::int[], $96::int[], $97::int[], $98::int[], $99::text[], $100::text, $101::text, $102::text, $103::text) b
+  cross join lateral @schema@.commit_v2(
+    $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, b.feed_row, $8::text, $9::int, $10::int,
+    $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],
+    $19::boolean[], $20::float8[], $21::float8[], $22::text[], $23::text[], $24::text[], $25::int[], $26::boolean[], $27::text, $28::text,
+    $29::int[], $30::int[], $31::int[], $32::int[], $33::float8[], $34::text[], $35::text, $36::text, $37::text,
+    $38::int[], $39::int[],
+    $40::int[], $41::uuid[], $42::boolean[], $43::int[], $44::float8[], $45::float8[], $46::uuid[],
+    $47::text, $48::text, $49::text, $50::text, $51::text, $52::text, $53::text, $54::text,
+    $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
+    $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text) c`,
   claim: `select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int)`,
   load: `select place, entries, mail, taken from @schema@.load_v1($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[])`,
   join: `select @schema@.join_v2($1::uuid, $2::text, $3::text, $4::float8, $5::text, $6::text) as now_ms`,
@@ -3244,7 +3593,7 @@ select c.runs, c.is_whole, s.* from (
   server: `select pg_is_in_recovery() as standby, current_setting('server_version_num')::int as version,
   to_regclass(quote_ident($1::text) || '.migrations') is not null as migrated`,
   migrated: `select coalesce(max(number), 0)::int as number from @schema@.migrations`,
-  admit: `select now_ms, admitted, next_ms, is_start, is_end from @schema@.admit_v1($1::int, $2::int, $3::boolean)`,
+  admit: `select now_ms, admitted, next_ms, is_start, is_end, claimed from @schema@.admit_v2($1::int, $2::int, $3::boolean, $4::uuid, $5::text, $6::text, $7::int)`,
   debounce: `select kind, uid, def, is_same, id from @schema@.debounce_v1(
   $1::text, $2::uuid, $3::int, $4::float8, $5::float8, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text,
   $13::text, $14::text)`,

@@ -15,7 +15,7 @@ export function unpackAnswers(
   const answers = new Array<Answer | undefined>(deltas.length)
   let turnsAnswered = 0
   for (const [source = '', index, ...fields] of records(row.answers)) {
-    const at = places[source as 't' | 's' | 'm'][Number(index) - 1]
+    const at = places[source as keyof typeof places][Number(index) - 1]
     const delta = at === undefined ? undefined : deltas[at]
     if (at === undefined || delta === undefined) throw new Error('An answer to nothing.')
     answers[at] = answerOf(delta, fields)

@@ -144,7 +144,9 @@ function aboutDelta(delta: Delta): string {
   }
 }
 
-function aboutTurn({ entries, next }: TurnDelta): string {
+function aboutTurn({ entries, next, brings }: TurnDelta): string {
+  const sent = (brings?.messages ?? []).map(({ kind, name }) => `${kind} "${name}" is sent`)
   const facts = entries.map(({ kind, name }) => (name === '' ? kind : `${kind} "${name}"`))
-  return facts.length > 0 ? facts.join(', ') : next.kind
+  const all = [...sent, ...facts]
+  return all.length > 0 ? all.join(', ') : next.kind
 }

@@ -9,7 +9,9 @@ import {
   commit,
   ended,
   entry,
+  kinds,
   newId,
+  newMessage,
   newRun,
   newUid,
   PLAIN,
@@ -115,6 +117,18 @@ export function limitContract(on: Case): void {
     const [asker] = await store.read.askers({ definition: 'order', workspace: '', key: '' }, 1)
     expect(asker).toMatchObject({ workspace: 'default', definition: 'order' })
     expect(asker?.since).toEqual((await viewOf(store, two as NewRun)).dueAt)
+  })
+
+  on('a run that has given its slot back is not brought anything', async ({ store }) => {
+    const by = await joined(store, { concurrency: 1 })
+    const [run] = await started(store, by, 1)
+    const [claimed] = await taken(store, by)
+    if (!run || !claimed) throw new Error('not taken')
+    await commit(store, by, parked(fence(claimed, by)))
+    const brings = { inbox: 0, messages: [newMessage()], areNew: true }
+    const told = turn({ ...fence(claimed, by), seq: 2 }, { brings, entries: [entry()], taken: [1] })
+    expect(await kinds(store, by, told)).toEqual(['stale'])
+    expect(await viewOf(store, run)).toMatchObject({ seq: 2, status: 'waiting', owner: null })
   })
 
   on('runs without limits ask nobody', async ({ store }) => {

@@ -17,6 +17,7 @@ import {
   type FinalStatus,
   isFinal,
   type NewEntry,
+  type NewMessage,
   type Shown,
 } from '../../src/model/run.js'
 import type { MemoryRun, MemoryStore } from '../../src/store/memory.js'
@@ -104,11 +105,14 @@ export class Operations {
     const by = rng.pick(this.workers)
     const deltas: Delta[] = []
     const owned = this.rows().filter(({ owner }) => owner !== null)
+    const resting = this.rows().filter((row) => row.owner === null && row.status === 'waiting')
     const count = rng.between(1, 4)
     for (let i = 0; i < count; i += 1) {
       const roll = rng.int(10)
       const turned = owned.length > 0 ? owned.splice(rng.int(owned.length), 1)[0] : undefined
+      const rested = resting.length > 0 ? resting.splice(rng.int(resting.length), 1)[0] : undefined
       if (turned && roll < 6) deltas.push(this.turn(turned))
+      else if (rested && roll < 7) deltas.push(this.brought(rested, by))
       else if (roll < 8) deltas.push(this.start())
       else deltas.push(this.message())
     }
@@ -208,6 +212,28 @@ export class Operations {
       answers: this.answers(row, entries.length > 0 ? taken : [], entries.length),
       next,
     })
+  }
+
+  /** A turn of a run that rests, with messages that nobody has stored. */
+  private brought(row: MemoryRun, by: Worker): TurnDelta {
+    const { rng } = this
+    const messages = Array.from({ length: rng.between(1, 2) }, () =>
+      newMessage({ id: this.messageId(), name: rng.pick(NAMES) }),
+    )
+    const areNew = rng.chance(0.5)
+    const [known] = row.messages
+    const isKnown = known && !areNew && rng.chance(0.3)
+    const inbox = row.inbox + (rng.chance(0.05) ? 1 : 0)
+    const told = isKnown ? [newMessage({ id: known.id })] : messages
+    const from = { ...row, inbox: inbox + told.length }
+    const delta = this.turn({ ...from, messages: [...row.messages, ...told.map(asUntaken(row))] })
+    const owner = rng.chance(0.95) ? by.id : delta.fence.owner
+    const brings = { inbox, messages: told, areNew }
+    const fence = { ...delta.fence, owner }
+    // One without entries means nothing else either.
+    if (delta.entries.length === 0)
+      return turn(fence, { brings, next: park({ seen: inbox + told.length }) })
+    return { ...delta, fence, notBefore: null, brings }
   }
 
   private shown(): Shown {
@@ -527,5 +553,12 @@ export async function snapshot(store: Store): Promise<unknown> {
     histories,
     documents,
     isOpen: runs.filter(({ status }) => !isFinal(status)).length,
+  }
+}
+
+/** As it will be in the mailbox. */
+function asUntaken({ inbox }: MemoryRun) {
+  return (message: NewMessage, i: number) => {
+    return { ...message, no: inbox + i + 1, at: 0, takenSeq: null, replySeq: null }
   }
 }

@@ -1,6 +1,7 @@
 // What a call of admit touches, by rows and never by time; and two of them at once.
 
 import { expect } from 'vitest'
+import type { Worker } from '../../src/kernel/store.js'
 import { ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX } from '../../src/model/limits.js'
 import { commit, start, worker } from './builders.js'
 import { describeOn } from './open-stores.js'
@@ -9,8 +10,10 @@ import { onSessions, type Session, type Sessions } from './sessions.js'
 const MANY = 30_000
 const rules = { perWorkspace: null, keyPath: null, rate: null, keyRate: null }
 
-async function admit(s: Sessions, session: Session): Promise<number> {
-  const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, false]
+/** Takes nothing without `taker`. */
+async function admit(s: Sessions, session: Session, taker: Worker | null = null): Promise<number> {
+  const taking = taker ? [taker.id, '\u001forder', '\u001f1', 100] : [null, '', '', 0]
+  const params = [ADMIT_GROUPS_MAX, ADMIT_RUNS_MAX, false, ...taking]
   return (await session.client.query(s.sql.admit, params)).rows[0].admitted
 }
 
@@ -48,7 +51,8 @@ describeOn(['postgres15', 'postgres18'], 'limits', (database) => {
     async (s) => {
       await s.rows('alter table @schema@.runs set (autovacuum_enabled = off)')
       const limits = { ...rules, concurrency: 50, perKey: 2 }
-      await s.store.join(worker({ definitions: [{ name: 'order', version: '1', limits }] }))
+      const by = worker({ definitions: [{ name: 'order', version: '1', limits }] })
+      await s.store.join(by)
       for (const analysed of [false, true]) {
         if (analysed) await s.rows('analyze @schema@.runs')
         const session = await s.begin()
@@ -61,7 +65,7 @@ describeOn(['postgres15', 'postgres18'], 'limits', (database) => {
         }
         await ask(s, `few${analysed}`, 2, 'now()')
         const before = await touched(s, session)
-        expect(await admit(s, session)).toBe(2)
+        expect(await admit(s, session, by)).toBe(2)
         const after = await touched(s, session)
         expect(after.scanned - before.scanned).toBe(0)
         expect(after.fetched - before.fetched).toBeLessThanOrEqual(200)

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import type { ToolStore } from '../../src/kernel/store.js'
 import { answerContract } from './contract-answers.js'
 import { batchContract } from './contract-batches.js'
+import { broughtContract } from './contract-brought.js'
 import { definitionContract } from './contract-definitions.js'
 import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
@@ -22,6 +23,7 @@ import { reopenContract } from './contract-reopen.js'
 import { scheduleContract } from './contract-schedules.js'
 import { startContract } from './contract-starts.js'
 import { streamContract } from './contract-streams.js'
+import { takingContract } from './contract-taking.js'
 import { transactionContract } from './contract-transactions.js'
 import { turnContract } from './contract-turns.js'
 import { webhookContract } from './contract-webhooks.js'
@@ -76,12 +78,14 @@ export function storeContract(
     describe('start', () => startContract(on))
     describe('turn', () => turnContract(on))
     describe('a turn that only adds entries', () => plainContract(on))
+    describe('a turn that brings its own messages', () => broughtContract(on))
     describe('documents, and what is shown', () => documentContract(on))
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
     describe('ownership', () => ownershipContract(on))
     describe('load', () => loadingContract(on))
     describe('limits', () => limitContract(on))
+    describe('slots with the run', () => takingContract(on))
     describe('reopen', () => reopenContract(on))
     describe('a message that is answered later', () => answerContract(on))
     describe('operating', () => operatingContract(on))

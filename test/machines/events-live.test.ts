@@ -56,6 +56,62 @@ describeOn(['pglite', 'postgres18', 'redis'], 'an event machine', (database) => 
     })
   })
 
+  test('an event for a machine that waits here is one commit', async () => {
+    const definition = counter()
+    const engine = await world.open([definition])
+    const id = fresh('c')
+    // The first creates it; the second shows that its action stays inside.
+    for (const by of [1, 2]) await engine.send(definition, id, { type: 'ADD', by })
+    const before = { ...engine.counters }
+    const sent = await engine.send(definition, id, { type: 'ADD', by: 3 }, { id: 'third' })
+    expect(sent.snapshot.context).toEqual({ count: 6 })
+    expect(engine.counters['message.brought'] - before['message.brought']).toBe(1)
+    expect(engine.counters['commit.deltas'] - before['commit.deltas']).toBe(1)
+    expect(await world.row(id)).toMatchObject({ status: 'waiting', reason: 'signal', owner: null })
+    // Its id is known, whichever way it comes.
+    const again = await engine.send(definition, id, { type: 'ADD', by: 3 }, { id: 'third' })
+    expect(again.snapshot.context).toEqual({ count: 6 })
+    expect((await world.messages(id)).every(({ takenSeq }) => (takenSeq ?? 0) > 0)).toBe(true)
+  })
+
+  test('events that come while one is stored go together, in the order in which they came', async () => {
+    const definition = machine(fresh('list'), {
+      initial: 'open',
+      context: { got: [] as number[] },
+      events: { PUT: typed<{ n: number }>() },
+      states: {
+        open: {
+          on: { PUT: { actions: ({ context, event }) => void context.got.push(event.n) } },
+        },
+      },
+    })
+    const engine = await world.open([definition])
+    const id = fresh('l')
+    for (const n of [-2, -1]) await engine.send(definition, id, { type: 'PUT', n })
+    const before = { ...engine.counters }
+    const numbers = Array.from({ length: 40 }, (_, n) => n)
+    const sent = await Promise.all(
+      numbers.map((n) => engine.send(definition, id, { type: 'PUT', n })),
+    )
+    expect(sent.map(({ snapshot }) => (snapshot.context as { got: number[] }).got.at(-1))).toEqual(
+      numbers,
+    )
+    expect(engine.counters['message.brought'] - before['message.brought']).toBe(40)
+    expect(engine.counters['commit.deltas'] - before['commit.deltas']).toBeLessThan(10)
+  })
+
+  test('an event that meets what another process has done counts once, and goes as any other', async () => {
+    const definition = counter()
+    const [here, there] = [await world.open([definition]), await world.open([definition])]
+    const id = fresh('c')
+    for (const by of [1, 1]) await here.send(definition, id, { type: 'ADD', by })
+    for (const by of [1, 1]) await there.send(definition, id, { type: 'ADD', by })
+    const sent = await here.send(definition, id, { type: 'ADD', by: 1 })
+    expect(sent.snapshot.context).toEqual({ count: 5 })
+    expect(here.counters['message.unbrought']).toBe(1)
+    expect(await world.messages(id)).toHaveLength(5)
+  })
+
   test('[N02] [N03] [N04] applies a hundred at once, from two processes, one after the other and none twice', async () => {
     const definition = counter()
     const engines = [await world.open([definition]), await world.open([definition])]

@@ -129,8 +129,8 @@ export class FaultyStore implements Store {
     return this.change('claim', by, () => memory.claim(by, places, suspects), true)
   }
 
-  admit(isSweep: boolean) {
-    return this.change('admit', null, () => this.world.memory.admit(isSweep), true)
+  admit(...args: Parameters<Store['admit']>) {
+    return this.change('admit', args[1] ?? null, () => this.world.memory.admit(...args), true)
   }
 
   debounce(start: LoneStart, key: string) {

@@ -79,7 +79,14 @@ export class Watch {
       return
     }
     if (!before) return this.fail(3, `a turn of an unknown run ${uid}`)
-    if (before.row.owner !== owner || before.row.epoch !== epoch) {
+    const isOwners = delta.brings ? before.row.owner === null : before.row.owner === owner
+    if (delta.brings && delta.brings.inbox !== before.messages) {
+      this.fail(
+        15,
+        `messages were brought to ${uid} behind ${delta.brings.inbox}; there were ${before.messages}`,
+      )
+    }
+    if (!isOwners || before.row.epoch !== epoch) {
       this.fail(3, `${owner} wrote to ${uid} at epoch ${epoch}; it is ${before.row.epoch}`)
     }
     if (before.journal.length !== seq) this.fail(4, `a turn of ${uid} did not stand at its end`)
@@ -144,7 +151,12 @@ export class Watch {
 
   private ownership(row: MemoryRun, before: Shadow | undefined, change: Change): void {
     const was = before?.row.epoch ?? 0
-    const taken = row.owner !== null && (row.epoch !== was || !before)
+    const isBrought = change.deltas.some(
+      (d) => d.kind === 'turn' && d.brings && d.fence.uid === row.uid,
+    )
+    const taken =
+      row.owner !== null &&
+      (row.epoch !== was || !before || (isBrought && before.row.owner === null))
     if (row.epoch < was || row.epoch > was + 1) {
       this.fail(2, `the epoch of ${row.uid} went from ${was} to ${row.epoch}`)
     }

@@ -66,9 +66,11 @@ class Teller {
         this.tell('claim', answer.claimed.map(({ definition }) => definition).join(', '))
         return answer
       },
-      admit: async (isSweep) => {
-        const answer = await store.admit(isSweep)
-        this.tell('admit', answer.admitted > 0 ? String(answer.admitted) : '')
+      admit: async (...args) => {
+        const answer = await store.admit(...args)
+        const taken = answer.claimed.map(({ definition }) => `${definition}, taken`)
+        const due = answer.admitted - taken.length
+        this.tell('admit', [...taken, ...(due > 0 ? [`${due} due`] : [])].join(' · '))
         return answer
       },
       load: (wanted) => {
@@ -103,10 +105,11 @@ class Teller {
       this.definitions.set(uid, definition)
       return `start ${definition}${limits ? ', asks for a slot' : taken(delta)}`
     }
+    const brings = (delta.brings?.messages ?? []).map(({ name }) => `message ${name}`)
     const facts = delta.entries.map(({ kind, name }) => `${kind} ${name}`.trim())
     const starts = delta.starts.map((start) => `, ${this.shown(start)}`)
     const messages = delta.messages.map((message) => `, message to its parent${taken(message)}`)
-    return `${facts.join(' · ')} → ${delta.next.kind}${[...starts, ...messages].join('')}`
+    return `${[...brings, ...facts].join(' · ')} → ${delta.next.kind}${[...starts, ...messages].join('')}`
   }
 }
 

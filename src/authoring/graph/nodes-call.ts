@@ -11,9 +11,12 @@ import { emitted, eventNameOf } from '../function/events.js'
 import { parse } from '../schema.js'
 import { stepOf } from '../step.js'
 import { namedTarget } from '../target.js'
+import type { Step } from '../types.js'
+import type { Env } from './env.js'
 import { nodeTypeUnknown } from './errors.js'
 import type { Config, NodeType } from './plan.js'
 import type { Template } from './template.js'
+import type { NodeContext } from './types.js'
 import type { Visit } from './visit.js'
 
 export interface ChildCall {
@@ -168,7 +171,7 @@ export const custom = (name: string): NodeType => ({
   ways: null,
   read: (config) => config.template(''),
   run: async (visit: Visit) => {
-    const { around, context } = visit.scene
+    const { around } = visit.scene
     const type = around.nodeTypes.get(name)
     if (!type) throw nodeTypeUnknown(visit, name)
     const { output, branch } = await visit.step({
@@ -178,12 +181,38 @@ export const custom = (name: string): NodeType => ({
         const what = `The config of node "${visit.node.id}"`
         const config = type.config ? await parse(type.config, given, 'INPUT_INVALID', what) : given
         const step = stepOf(attempt, visit.node.id, visit, around.log)
-        const node = { ...context, nodeId: visit.node.id, variables: visit.env.values(), step }
-        const output = await type.run(config, node)
+        const output = await type.run(config, new NodeContextOf(visit, step))
         return { input: config, output }
       },
     })
-    const way = branch === undefined ? {} : { branch }
-    return { ...(output !== undefined && { output }), ...way }
+    return branch === undefined ? { output } : { output, branch }
   },
 })
+
+/** Most nodes do not look at the variables: they are gathered when they are asked for. */
+class NodeContextOf implements NodeContext {
+  readonly workspaceId: string
+  readonly executionId: string
+  readonly workflowId: string
+  readonly triggeredBy: string
+  readonly nodeId: string
+  readonly step: Step
+  readonly #env: Env
+  #variables: Readonly<Record<string, unknown>> | null = null
+
+  constructor({ scene, node, env }: Visit, step: Step) {
+    const { workspaceId, executionId, workflowId, triggeredBy } = scene.context
+    this.workspaceId = workspaceId
+    this.executionId = executionId
+    this.workflowId = workflowId
+    this.triggeredBy = triggeredBy
+    this.nodeId = node.id
+    this.step = step
+    this.#env = env
+  }
+
+  get variables(): Readonly<Record<string, unknown>> {
+    this.#variables ??= this.#env.values()
+    return this.#variables
+  }
+}

@@ -3,6 +3,7 @@
 import { decode, encode } from '../../model/codec.js'
 import type { Attempt, Effect, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
+import type { RetryPolicy, Stored } from '../../model/run.js'
 import type { Surroundings } from '../definition.js'
 import { messageOf, thrown } from '../recorded.js'
 import { runRef } from '../step.js'
@@ -47,6 +48,45 @@ interface StepSettings {
 
 const NOTHING: Scope = new Map()
 
+/** One is made for every node of every run. */
+class NodeStep implements StepOrder {
+  readonly label: string
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | null
+  readonly isEarly: boolean
+  private readonly name: string
+  private readonly code: StepSettings['code']
+  private readonly valueBytesMax: number
+
+  constructor(node: PlanNode, settings: StepSettings, valueBytesMax: number) {
+    const { timeoutMs = node.timeoutMs, isEarly = false } = settings
+    this.label = node.type.name
+    this.retry = node.retry ?? NO_RETRY
+    this.timeoutMs = timeoutMs
+    this.isEarly = isEarly
+    this.name = node.id
+    this.code = settings.code
+    this.valueBytesMax = valueBytesMax
+  }
+
+  async execute(attempt: Attempt): Promise<Effect> {
+    const { name } = this
+    try {
+      const given = await this.code(attempt)
+      if (!('events' in given)) return { value: this.stored(given) }
+      const { events, ...record } = given
+      const value = this.stored(record)
+      return events ? { value, events } : { value }
+    } catch (error) {
+      throw thrown(error, { name, stopOn: this.retry.stopOn })
+    }
+  }
+
+  private stored(record: NodeRecord): Stored {
+    return encode(record, `what node "${this.name}" gave`, this.valueBytesMax)
+  }
+}
+
 export class Visit {
   readonly scene: Scene
   readonly node: PlanNode
@@ -90,24 +130,7 @@ export class Visit {
   /** Code of the node, recorded under its name. */
   async step(settings: StepSettings): Promise<NodeRecord> {
     const { node, turn, scene } = this
-    const { valueBytesMax } = scene.around
-    const retry = node.retry ?? NO_RETRY
-    const { timeoutMs = node.timeoutMs, isEarly = false } = settings
-    const order: StepOrder = {
-      label: node.type.name,
-      retry,
-      timeoutMs,
-      isEarly,
-      execute: async (attempt) => {
-        try {
-          const { events, ...record } = await settings.code(attempt)
-          const value = encode(record, `what node "${node.id}" gave`, valueBytesMax)
-          return events ? { value, events } : { value }
-        } catch (error) {
-          throw thrown(error, { name: node.id, stopOn: retry.stopOn })
-        }
-      },
-    }
+    const order = new NodeStep(node, settings, scene.around.valueBytesMax)
     return decode(await scene.watch.executing(turn.path, turn.step(node.id, order))) as NodeRecord
   }
 

@@ -57,8 +57,9 @@ class Walk {
   private readonly walking: Walking
   /** How many edges to it are neither taken nor skipped, and what came along those that are taken. */
   private readonly waiting = new Map<PlanNode, { left: number; readonly came: Env[] }>()
-  private readonly ends: { readonly order: number; readonly env: Env; readonly output: unknown }[] =
-    []
+  /** Where no way goes on; all other nodes are before one of these. */
+  private readonly ends: { readonly order: number; readonly env: Env }[] = []
+  private last: { readonly order: number; readonly output: unknown } | null = null
   private open = 0
   private isOver = false
 
@@ -70,17 +71,23 @@ class Walk {
     this.open += 1
     for (const node of level.starts) this.arrive(node, env)
     this.open -= 1
-    this.ends.push({ order: -1, env, output: undefined })
+    if (level.starts.length === 0) this.ends.push({ order: -1, env })
     this.finishIfDone()
   }
 
   private arrive(node: PlanNode, env: Env | null): void {
+    if (node.incoming <= 1) return this.reached(node, env)
     const waiting = this.waiting.get(node) ?? { left: node.incoming, came: [] }
     this.waiting.set(node, waiting)
     waiting.left -= 1
     if (env) waiting.came.push(env)
     if (waiting.left > 0) return
-    if (waiting.came.length > 0) this.visit(node, Env.joined(waiting.came))
+    this.reached(node, waiting.came.length > 0 ? Env.joined(waiting.came) : null)
+  }
+
+  /** No edge to it is left; null: none was taken. */
+  private reached(node: PlanNode, env: Env | null): void {
+    if (env) this.visit(node, env)
     else for (const { to } of node.edges) this.arrive(to, null)
   }
 
@@ -96,12 +103,15 @@ class Walk {
 
   private left(node: PlanNode, before: Env, ended: Ended): void {
     if (this.isOver) return
-    const { output, branch, sets = {} } = ended
-    const own = output === undefined ? sets : { ...sets, [node.id]: output }
-    const env = (ended.env ?? before).with(own, node.order)
-    this.ends.push({ order: node.order, env, output })
+    const { output, branch, sets } = ended
+    const { order } = node
+    let env = ended.env ?? before
+    if (sets) env = env.with(sets, order)
+    if (output !== undefined) env = env.withOne(node.id, output, order)
+    if (!this.last || order > this.last.order) this.last = { order, output }
     if (ended.returned) return this.over({ env, last: output, returned: ended.returned })
     const taken = waysOf(node, branch)
+    if (!node.edges.some(({ when }) => taken(when))) this.ends.push({ order, env })
     for (const edge of node.edges) this.arrive(edge.to, taken(edge.when) ? env : null)
     this.open -= 1
     this.finishIfDone()
@@ -111,7 +121,7 @@ class Walk {
     if (this.open > 0 || this.isOver) return
     const inOrder = this.ends.toSorted((a, b) => a.order - b.order)
     const env = Env.joined(inOrder.map((end) => end.env))
-    this.over({ env, last: inOrder.at(-1)?.output })
+    this.over({ env, last: this.last?.output })
   }
 
   private over(walked: Walked): void {
@@ -126,13 +136,19 @@ class Walk {
   }
 }
 
-async function visitNode(visit: Visit): Promise<Ended> {
-  return visit.node.type.run(visit)
+function visitNode(visit: Visit): Promise<Ended> {
+  try {
+    return visit.node.type.run(visit)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
+
+const isPlain = (when: string | null): boolean => when === null
 
 /** An edge that names no way is taken on every way that no other edge of the node names. */
 function waysOf(node: PlanNode, branch: string | undefined): (when: string | null) => boolean {
-  if (branch === undefined) return (when) => when === null
+  if (branch === undefined) return isPlain
   const isNamed = node.edges.some(({ when }) => when === branch)
   return (when) => (when === null ? !isNamed || node.type.isContainer === true : when === branch)
 }

@@ -49,15 +49,23 @@ export class Watch {
     this.say()
   }
 
-  private async during<T>(one: Open, work: Promise<T>): Promise<T> {
+  private during<T>(one: Open, work: Promise<T>): Promise<T> {
     this.open.add(one)
     this.say()
-    try {
-      return await work
-    } finally {
+    const over = (): void => {
       this.open.delete(one)
       this.say()
     }
+    return work.then(
+      (value) => {
+        over()
+        return value
+      },
+      (error: unknown) => {
+        over()
+        throw error
+      },
+    )
   }
 
   private say(): void {

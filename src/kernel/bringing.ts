@@ -1,0 +1,136 @@
+// Bringing: a message for a run that waits in this process needs no commit and no claim of its own. It is told to the kept frame at
+// once, and stored with what comes of it, if the run is still where the frame left it.
+//
+// Owns:      who has sent what is brought and not stored yet, and what has come for the same run meanwhile.
+// Talks to:  Frames and the kept Frame; callers (promises). What is written is the frame's delta, as always.
+//
+// Invariants
+//   B1. What is brought is stored by the first delta of the frame, or not at all: then the frame is dropped, and it goes as any message.
+//   B2. The messages of one run go in the order in which they have come.
+
+import type { Uid } from '../model/ids.js'
+import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
+import type { NewMessage } from '../model/run.js'
+import type { Anchor } from './anchor.js'
+import type { Address } from './api.js'
+import { decisions } from './calls.js'
+import type { Counters } from './counters.js'
+import type { Frame } from './frame.js'
+import type { Frames } from './frames.js'
+import type { Programs } from './programs.js'
+import type { Call, Called, TurnDelta } from './store.js'
+
+/** It is stored. `called`: what came of it in the same commit. */
+export interface Brought extends Call {
+  readonly called: Called | null
+}
+
+interface Sender {
+  readonly message: NewMessage
+  /** Its id was made for this call. */
+  readonly isNew: boolean
+  /** null: it is not stored. */
+  readonly told: (brought: Brought | null) => void
+}
+
+/** What is brought to one run, and what waits until that is stored. */
+interface Line {
+  readonly brought: readonly Sender[]
+  readonly behind: Sender[]
+}
+
+/** The worker, as bringing sees it. */
+interface Host {
+  /** It executes runs, and its lease is not in doubt. */
+  readonly mayTake: boolean
+  readonly anchor: Anchor
+  readonly programs: Programs
+  readonly counters: Counters
+}
+
+export class Bringing {
+  private readonly frames: Frames
+  private readonly host: Host
+  private readonly lines = new Map<Uid, Line>()
+
+  constructor(frames: Frames, host: Host) {
+    this.frames = frames
+    this.host = host
+  }
+
+  /** null: the run does not wait here, or not for this. */
+  bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
+    const line = this.lineOf(to)
+    if (line && line.behind.length >= BROUGHT_MAX) return null
+    const kept = line ? null : this.frames.keptOf(to)
+    if (!line && !(kept && this.isReady(kept, message))) return null
+    return new Promise((told) => {
+      const sender = { message, isNew, told }
+      if (line) line.behind.push(sender)
+      else if (kept) this.begin(kept, [sender])
+    })
+  }
+
+  /** The frame of this run has stored a delta. */
+  stored(delta: TurnDelta): void {
+    if (!delta.brings) return
+    const { uid } = delta.fence
+    const line = this.lines.get(uid)
+    if (!line) return
+    this.lines.delete(uid)
+    this.host.counters['message.brought'] += line.brought.length
+    const decided = decisions(delta)
+    let no = delta.brings.inbox
+    for (const { told } of line.brought) {
+      no += 1
+      told({ uid, no, called: decided(no) })
+    }
+    this.goOn(uid, line.behind)
+  }
+
+  /** Its frame is gone: nothing is known of what it was brought. */
+  lost(uid: Uid): void {
+    const line = this.lines.get(uid)
+    if (!line) return
+    this.lines.delete(uid)
+    this.host.counters['message.unbrought'] += line.brought.length
+    for (const { told } of [...line.brought, ...line.behind]) told(null)
+  }
+
+  private lineOf(to: Address): Line | null {
+    if (this.lines.size === 0) return null
+    const uid = this.frames.uidOf(to)
+    return (uid && this.lines.get(uid)) ?? null
+  }
+
+  /** What has come meanwhile is brought next, if the run waits again. */
+  private goOn(uid: Uid, senders: readonly Sender[]): void {
+    const [first] = senders
+    if (!first) return
+    const kept = this.frames.keptFrame(uid)
+    if (kept && this.isReady(kept, first.message)) return this.begin(kept, senders)
+    for (const { told } of senders) told(null)
+  }
+
+  private isReady(frame: Frame, { name }: NewMessage): boolean {
+    if (!this.host.mayTake || this.frames.free === 0) return false
+    if (this.host.programs.hasLimits(frame.run.definition)) return false
+    const due = frame.nextDue()
+    if (due !== null && due < this.host.anchor.now() + BROUGHT_MARGIN_MS) return false
+    return frame.questions.hears(name)
+  }
+
+  private begin(kept: Frame, senders: readonly Sender[]): void {
+    const { uid } = kept.run
+    const frame = this.frames.recall(uid, kept.out.ackedSeq)
+    if (!frame) return
+    const inbox = frame.mail.seen
+    const messages = senders.map(({ message }) => message)
+    const at = this.host.anchor.now()
+    this.lines.set(uid, { brought: senders, behind: [] })
+    frame.out.brings({ inbox, messages, areNew: senders.every(({ isNew }) => isNew) })
+    frame.mail.put(messages.map((message, i) => ({ ...message, no: inbox + i + 1, at })))
+    this.frames.add(frame)
+    frame.resume(frame.epoch)
+  }
+}

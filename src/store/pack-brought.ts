@@ -1,0 +1,107 @@
+// Turns that bring their own messages, as the parameters of bring_v1.
+
+import type { Brings, TurnDelta } from '../kernel/store.js'
+import type { SqlValue } from './driver.js'
+import { entryColumns, isOutcome, type Placed, packStates } from './pack-turns.js'
+import { List, metaText, pack, packSparse, SparseList } from './wire.js'
+
+/** All that it means can be written by bring_v1. Of others it takes the run, and stores the messages. */
+export function isBroughtWhole(delta: TurnDelta): boolean {
+  const { brings, next, taken, refused, answers } = delta
+  if (!brings || delta.starts.length + delta.messages.length > 0) return false
+  if (delta.events.length + delta.documents.length > 0) return false
+  if (delta.waits !== null || delta.undoOpen !== null || delta.notBefore !== null) return false
+  const isOld = (no: number): boolean => no <= brings.inbox
+  if (taken.some(isOld) || refused.some(isOld) || answers.some(({ no }) => isOld(no))) return false
+  if (next.kind !== 'park') return next.kind !== 'release'
+  const isSeen = next.seen === brings.inbox + brings.messages.length
+  return isSeen && next.divergedBuild === null && next.stopSeen === null
+}
+
+export function broughtColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+  const wholes = turns.map(({ delta, place }) => ({
+    delta: isBroughtWhole(delta) ? delta : onlyTaken(delta),
+    place,
+  }))
+  const [entries, states] = [entryColumns(wholes).slice(0, -2), packStates(wholes)]
+  const isDoubtful = turns.some(({ delta }) => !bringsOf(delta).areNew)
+  const columns = [...turnColumns(turns, wholes), states, ...entries, ...messageColumns(wholes)]
+  return [...columns, isDoubtful]
+}
+
+/** What is left of it when the rest is for the commit call. */
+function onlyTaken(delta: TurnDelta): TurnDelta {
+  const none = { entries: [], taken: [], refused: [], answers: [], shown: null }
+  return { ...delta, ...none, next: { kind: 'go' } }
+}
+
+function turnColumns(
+  turns: readonly Placed<TurnDelta>[],
+  wholes: readonly Placed<TurnDelta>[],
+): SqlValue[] {
+  const [uid, owner, epoch, seq] = [new List(), new List(), new List(), new List()]
+  const [count, inbox, mail, kind, outcome] = [
+    new List(),
+    new List(),
+    new List(),
+    new List(),
+    new List(),
+  ]
+  const taken = new SparseList(0)
+  const [due, word, silent] = [new SparseList(null), new SparseList(null), new SparseList(null)]
+  for (const [i, { delta }] of wholes.entries()) {
+    const { fence, next, entries } = delta
+    const brings = bringsOf(delta)
+    const park = next.kind === 'park' ? next : null
+    uid.add(fence.uid)
+    owner.add(fence.owner)
+    epoch.add(fence.epoch)
+    seq.add(fence.seq)
+    count.add(entries.length)
+    inbox.add(brings.inbox)
+    mail.add(brings.messages.length)
+    taken.add(delta.taken.length + delta.refused.length)
+    outcome.add(entries.some(isOutcome))
+    due.add(park ? park.dueAt : null)
+    kind.add(next.kind)
+    word.add(park ? park.reason : next.kind === 'end' ? next.status : null)
+    silent.add(delta === turns[i]?.delta ? null : true)
+  }
+  return [uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, kind, word, silent].map(
+    String,
+  )
+}
+
+function messageColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+  const [turn, no, kind] = [new List(), new List(), new List()]
+  const [fate, reply] = [new SparseList(null), new SparseList(null)]
+  const ids: string[] = []
+  const names: string[] = []
+  const metas: (string | null)[] = []
+  const payloads: (string | null)[] = []
+  for (const [at, { delta }] of turns.entries()) {
+    const { inbox, messages } = bringsOf(delta)
+    const replies = new Map(delta.answers.map((answer) => [answer.no, answer.entry ?? 0]))
+    const [taken, refused] = [new Set(delta.taken), new Set(delta.refused)]
+    for (const [i, message] of messages.entries()) {
+      const number = inbox + i + 1
+      turn.add(at + 1)
+      no.add(i + 1)
+      fate.add(taken.has(number) ? 1 : refused.has(number) ? 0 : null)
+      reply.add(replies.get(number) ?? null)
+      kind.add(message.kind)
+      ids.push(message.id)
+      names.push(message.name)
+      metas.push(metaText(message.meta))
+      payloads.push(message.payload)
+    }
+  }
+  const texts = [pack(ids), pack(names), packSparse(metas), packSparse(payloads)]
+  return [...[turn, no, fate, reply, kind].map(String), ...texts]
+}
+
+const NOTHING: Brings = { inbox: 0, messages: [], areNew: true }
+
+function bringsOf({ brings }: TurnDelta): Brings {
+  return brings ?? NOTHING
+}
