@@ -85,6 +85,7 @@ class NewsReader {
   private readonly runs = new Set<string>()
   private isAll = false
   private timer: ReturnType<typeof setTimeout> | null = null
+  private countTimer: ReturnType<typeof setTimeout> | null = null
   private countedAt = 0
 
   constructor(queries: QueryClient) {
@@ -99,24 +100,39 @@ class NewsReader {
 
   close(): void {
     if (this.timer !== null) clearTimeout(this.timer)
+    if (this.countTimer !== null) clearTimeout(this.countTimer)
   }
 
   private tell(): void {
     this.timer = null
-    const read = (queryKey: readonly string[]) =>
-      void this.queries.invalidateQueries({
-        queryKey,
-        // The rows of a list stay where they are: its head tells what is new.
-        predicate: ({ queryKey: [name, , part] }) =>
-          name === 'runs' ? part === 'head' : !STANDING.includes(String(name)),
-      })
-    if (this.isAll) read([])
-    else for (const runId of this.runs) read(['run', runId])
+    if (this.isAll) {
+      this.read([])
+      this.countedAt = performance.now()
+    } else {
+      for (const runId of this.runs) this.read(['run', runId])
+      this.read(['runs'])
+      this.count()
+    }
     this.runs.clear()
     this.isAll = false
-    read(['runs'])
-    if (performance.now() - this.countedAt < COUNT_MS) return
-    this.countedAt = performance.now()
-    for (const name of ['stats', 'overview', 'activity', 'inbox']) read([name])
+  }
+
+  /** At most so often, and always once more behind the last change. */
+  private count(): void {
+    const waitMs = Math.max(0, this.countedAt + COUNT_MS - performance.now())
+    this.countTimer ??= setTimeout(() => {
+      this.countTimer = null
+      this.countedAt = performance.now()
+      for (const name of ['stats', 'overview', 'activity', 'inbox']) this.read([name])
+    }, waitMs)
+  }
+
+  private read(queryKey: readonly string[]): void {
+    void this.queries.invalidateQueries({
+      queryKey,
+      // The rows of a list stay where they are: its head tells what is new.
+      predicate: ({ queryKey: [name, , part] }) =>
+        name === 'runs' ? part === 'head' : !STANDING.includes(String(name)),
+    })
   }
 }
