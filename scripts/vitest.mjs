@@ -43,6 +43,7 @@ export async function runVitest(args, { fast = false, stdio = 'inherit' } = {}) 
       'run',
       '--reporter=default',
       '--reporter=json',
+      `--reporter=${join(ROOT, 'scripts/late-reporter.mjs')}`,
       `--outputFile.json=${reportFile}`,
       ...args,
     ],

@@ -75,6 +75,8 @@ describe.skipIf(missing !== null || !redis.isOurs)(`Redis that comes and goes, $
     for (const { lines } of [polling, hearing, caller]) {
       await eventually(() => lines).toEqual([AWAY, BACK])
     }
+    // Each has a second connection, to listen on, which comes back by itself.
+    await eventually(() => stage.listeners()).toBe(3)
     // What nobody had heard of is taken along with the next one.
     expect(await (await caller.start(triple, 5)).result()).toBe(15)
     expect(await waiting.result()).toBe(12)

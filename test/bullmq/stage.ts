@@ -76,6 +76,14 @@ export class Stage {
     return rows
   }
 
+  /** How many processes hear what is published to all. */
+  async listeners(): Promise<number> {
+    const client = new Redis(this.url)
+    const [, count] = await client.pubsub('NUMSUB', `perdure:${this.schema}`)
+    client.disconnect()
+    return Number(count)
+  }
+
   queue(): Queue {
     const connection = new Redis(this.url, { maxRetriesPerRequest: null })
     const queue = new Queue(this.schema, { connection })

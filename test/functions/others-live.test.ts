@@ -134,19 +134,25 @@ describeOn(['pglite', 'postgres18'], 'beside the mailbox', (database) => {
         Promise.all([wf.waitForEvent('news'), wf.waitFor('go')]),
       )
       let isHeld = false
+      const looks: Promise<unknown>[] = []
       const engine = await world.open([flow], {
         kernel: { framesMax: 0 },
         // Whoever emits may die before it looks for those who wait.
         store: (opened) => ({
           ...opened,
           store: instead(opened.store, {
-            fanOut: (atMost) => (isHeld ? Promise.resolve([]) : opened.store.fanOut(atMost)),
+            fanOut: (atMost) => {
+              const look = isHeld ? Promise.resolve([]) : opened.store.fanOut(atMost)
+              looks.push(look)
+              return look
+            },
           }),
         }),
       })
       const run = await engine.start(flow)
       await eventually(() => run.status()).toBe('waiting')
       isHeld = true
+      await Promise.allSettled(looks)
       await engine.emit('news', 1)
       await world.advance(5_000)
       await run.signal('go', 2)
