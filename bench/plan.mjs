@@ -151,11 +151,13 @@ const WHY = {
   step: 'a step is asked for, answered and encoded in Node, which shares the two cores with the database; the bare loop has none of that.',
   idle: 'one after the other each step waits for one commit, and `commit_v2`, which does all that a commit can mean in one call, takes about half a millisecond of its own for a batch of one, and the bare statement less; both then wait for the disk.',
   wake: 'they were started within a second and wake within one: each needs the commit that takes it, the one that says it has slept and the one that ends it, and one process does about 2,000 of them per second.',
-  send: 'an event is a message with a number and an id before it is four entries of a journal (taken, completed, the end of its round, the next wait) and a shown state, and its sender is answered: about ten rows where the transaction by hand writes two.',
-  node: 'a node reads its config, fills it and records it with what it gave, and a run of a graph is counted by its limits: it asks for a slot and is admitted before it is claimed.',
+  send: 'an event is one commit, of a message with an id of its own, four entries of a journal (taken, completed, the end of its round, the next wait), a shown state and the row of its run: seven rows where the transaction by hand writes two. The database spends about 140 µs on it and the process about 300 µs, of which none is waiting: ten times the pattern would be about 65 µs of each.',
+  node: 'a node reads its config, fills it and records it with what it gave, and a run of a graph is counted by its limits: it asks for a slot, and is taken with it.',
   reads:
     'a page of a list is two queries, its runs and what is open of each, and four clients ask at once while runs are started: clients, server and database share two cores, and a request waits for what runs before it.',
-  http: 'a request costs the HTTP server of Node alone, with nothing behind it, nearly as much CPU as a whole run costs the engine (about 50 µs and 60 µs), so that half is what is left when the API itself costs nothing; who asks, JSON without surprises, the check of the body and the headers of the answer cost about 70 µs more. And 64 requests at a time make smaller commits than 1,000 starters do: with 512 connections it was 0.34 ×.',
+  request:
+    'a request costs the HTTP server of Node alone, with nothing behind it, nearly as much CPU as a whole run costs the engine (about 50 µs and 60 µs), so that half is what is left when the API itself costs nothing; who asks, JSON without surprises, the check of the body and the headers of the answer cost about 70 µs more. And 64 requests at a time make smaller commits than 1,000 starters do. Starts through `perdure/client` share their requests.',
+  http: 'a start that is sent is written and read once more as JSON, checked against its schema and answered, beside what the run itself costs, whether it comes alone or among others.',
   signal:
     'the sender, the run and the database share two cores, and each signal is a row of its own before it is an entry: 1,000 of them are about 300 ms of work.',
 }
@@ -267,11 +269,19 @@ export const GOALS = [
   },
   {
     workload: 'W12',
-    text: 'runs started over HTTP per second of CPU of the server, to runs in the process',
-    value: of('service', 'perCore'),
+    text: 'starts through perdure/client, which sends those that come together as one request: runs per second of CPU of the server, to runs in the process',
+    value: of('service', 'clientPerCore'),
     to: of('service', 'inProcessPerCore'),
     atLeast: 0.5,
     why: WHY.http,
+  },
+  {
+    workload: 'W12',
+    text: 'one request per start: runs per second of CPU of the server, to runs in the process',
+    value: of('service', 'perCore'),
+    to: of('service', 'inProcessPerCore'),
+    atLeast: 0.5,
+    why: WHY.request,
   },
   {
     workload: 'W12',

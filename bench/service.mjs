@@ -5,6 +5,7 @@ import { fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createClient } from '../dist/client/index.js'
 import { serve } from '../dist/http/index.js'
 import { task, workflow } from '../dist/index.js'
 import { openEngine, width } from './perdure.mjs'
@@ -93,8 +94,11 @@ async function store(engine, runs) {
 
 export async function service({ url, seconds, stored: runs, followers, ticks }) {
   const server = await startServer(url)
+  // Not counted: what is measured first would be the coldest of the three.
+  await server.ask('inProcess', { seconds })
+  const starts = await startsOver(server, seconds, oneByOne)
+  const together = await startsOver(server, seconds, throughClient)
   const inside = await server.ask('inProcess', { seconds })
-  const starts = await startsOver(server, seconds)
   await server.ask('store', { runs })
   const reads = await readsOver(server, { runs, seconds })
   const events = await eventsOver(server, { followers, ticks })
@@ -104,6 +108,10 @@ export async function service({ url, seconds, stored: runs, followers, ticks }) 
     startP50: starts.p50,
     startP99: starts.p99,
     perCore: starts.perCore,
+    clientStartsPerSecond: together.perSecond,
+    clientStartP50: together.p50,
+    clientStartP99: together.p99,
+    clientPerCore: together.perCore,
     inProcessPerCore: inside.runs / secondsOf(inside.cpu),
     ...reads,
     ...events,
@@ -167,24 +175,44 @@ async function timed(times, once) {
 
 const START = JSON.stringify({ input: { payload: PAYLOAD } })
 
+/** One request for each start. */
+const oneByOne = {
+  lanes: CONNECTIONS,
+  warmLanes: WARM_CONNECTIONS,
+  starter(url, lanes) {
+    const call = makeCaller(url, lanes)
+    return () => call('POST', '/workflows/single/runs', START)
+  },
+}
+
+/** As W1: a thousand callers, each waits for the answer to its own start. Those that come together are one request. */
+const throughClient = {
+  lanes: width,
+  warmLanes: width,
+  starter(url) {
+    const client = createClient(url)
+    return () => client.start('single', { payload: PAYLOAD })
+  },
+}
+
 /** The CPU counts until all that was started has ended: as in W1, where a run is waited for. */
-async function startsOver(server, seconds) {
-  const load = async (connections, isOver) => {
-    const call = makeCaller(server.url, connections)
+async function startsOver(server, seconds, { lanes, warmLanes, starter }) {
+  const load = async (count, isOver) => {
+    const start = starter(server.url, count)
     const times = []
     const lane = async () => {
-      while (!isOver()) await timed(times, () => call('POST', '/workflows/single/runs', START))
+      while (!isOver()) await timed(times, start)
     }
     const from = performance.now()
-    await Promise.all(Array.from({ length: connections }, lane))
+    await Promise.all(Array.from({ length: count }, lane))
     return { times, ms: performance.now() - from }
   }
   const first = await server.ask('steps')
-  const warmed = await load(WARM_CONNECTIONS, after(WARM_SECONDS))
+  const warmed = await load(warmLanes, after(WARM_SECONDS))
   const steps = first + warmed.times.length
   await server.ask('settled', { steps })
   const before = await server.ask('cpu')
-  const { times, ms } = await load(CONNECTIONS, after(seconds))
+  const { times, ms } = await load(lanes, after(seconds))
   await server.ask('settled', { steps: steps + times.length })
   const cpu = await server.ask('cpu')
   const spent = secondsOf(cpu) - secondsOf(before)

@@ -62,17 +62,22 @@ export async function startAgain<T>(
   starts: readonly Start[],
   ask: () => Promise<T>,
 ): Promise<T> {
-  const patience = new Patience(connection, RESENT_MS, RESENT_PAUSE_MAX_MS)
+  const patience = startPatience(connection)
   for (;;) {
     try {
       return await ask()
     } catch (error) {
-      const isLost = PerdureError.is(error, 'SERVER_UNREACHABLE')
-      if (!isLost || !starts.every(isSame)) throw error
+      if (!isLost(error) || !starts.every(isSame)) throw error
       await patience.failed(error, undefined)
     }
   }
 }
+
+export const startPatience = (connection: { readonly isReached: boolean }): Patience =>
+  new Patience(connection, RESENT_MS, RESENT_PAUSE_MAX_MS)
+
+/** Nobody knows whether it was done. */
+export const isLost = (error: unknown): boolean => PerdureError.is(error, 'SERVER_UNREACHABLE')
 
 interface Start {
   readonly id?: unknown
@@ -80,7 +85,8 @@ interface Start {
   readonly debounce?: unknown
 }
 
-function isSame({ id, message, debounce }: Start): boolean {
+/** The second one would be the first. */
+export function isSame({ id, message, debounce }: Start): boolean {
   const { id: messageId } = (message ?? { id: '' }) as { readonly id?: unknown }
   return id !== undefined && debounce === undefined && messageId !== undefined
 }

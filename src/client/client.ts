@@ -22,6 +22,7 @@ import { insightCalls } from './insight.js'
 import { documentNameOf, nameOf } from './names.js'
 import { paged } from './paged.js'
 import { momentOf, scheduleCalls } from './schedules.js'
+import { type Started, Starts } from './starts.js'
 
 /**
  * The calls of an engine, over HTTP. `describe` asks the server, so it gives a promise. Listeners (`on`) and transactions are for
@@ -45,16 +46,16 @@ export function createClient<E extends Engine<never> | Engine>(
     throw optionInvalid('options', 'createClient', options, 'an object')
   }
   checkOptions(options, 'createClient', ['token', 'workspace', 'fetch'])
-  return makeClient(new Connection(url, options), null) as RemoteClient<E['~defs']>
+  const connection = new Connection(url, options)
+  return makeClient(connection, new Starts(connection), null) as RemoteClient<E['~defs']>
 }
 
 type Given = Readonly<Record<string, unknown>>
-type Started = { readonly id: string }
 
 /** So many starts in one request. */
 const BATCH = 500
 
-function makeClient(connection: Connection, confined: string | null): RemoteClient {
+function makeClient(connection: Connection, starts: Starts, confined: string | null): RemoteClient {
   /** The workspace that options name; a confined client cannot leave its own. */
   const spaceOf = ({ workspace }: Given): string | undefined => {
     if (workspace === undefined) return confined ?? undefined
@@ -65,7 +66,7 @@ function makeClient(connection: Connection, confined: string | null): RemoteClie
     return workspace
   }
   const client = {
-    ...startCalls(connection, spaceOf),
+    ...startCalls(connection, starts, spaceOf),
     ...mailCalls(connection, spaceOf),
     ...readCalls(connection, spaceOf),
     ...insightCalls(connection, spaceOf),
@@ -75,7 +76,7 @@ function makeClient(connection: Connection, confined: string | null): RemoteClie
     graphs: graphCalls(connection, spaceOf),
     workspace: (name: string) => {
       spaceOf({ workspace: name })
-      return makeClient(connection, name)
+      return makeClient(connection, starts, name)
     },
   }
   return client as unknown as RemoteClient
@@ -83,19 +84,12 @@ function makeClient(connection: Connection, confined: string | null): RemoteClie
 
 type SpaceOf = (options: Given) => string | undefined
 
-function startCalls(connection: Connection, spaceOf: SpaceOf) {
+function startCalls(connection: Connection, starts: Starts, spaceOf: SpaceOf) {
   const start = async (target: unknown, input?: unknown, options?: Given): Promise<RunHandle> => {
     const workflow = nameOf(target, 'start')
     const { workspace: named, ...rest } = sendable(options, 'start')
     const workspace = spaceOf({ workspace: named })
-    const asked = {
-      method: 'POST',
-      path: path`/workflows/${workflow}/runs`,
-      body: { input, ...rest },
-      workspace,
-    } as const
-    const started = await startAgain(connection, [rest], () => connection.ask(asked))
-    const { id } = started as Started
+    const { id } = await starts.start({ workflow, workspace, fields: { input, ...rest } })
     return makeHandle(connection, { id, workflow, workspace })
   }
   return {

@@ -25,6 +25,8 @@ export interface Asked {
   readonly path: string
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  /** The body, where it is written already (`bodyText`). */
+  readonly text?: string | undefined
   readonly workspace?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -59,7 +61,8 @@ export class Connection {
 
   /** The answer itself, if it is a good one. */
   async send(asked: Asked, accept: string): Promise<Response> {
-    const { method = 'GET', path, query = {}, body, signal } = asked
+    const { method = 'GET', path, query = {}, signal } = asked
+    const body = asked.body === undefined ? asked.text : bodyText(asked.body)
     const workspace = asked.workspace ?? this.workspace
     const headers: Record<string, string> = {
       accept,
@@ -70,9 +73,7 @@ export class Connection {
     const init = {
       method,
       headers,
-      ...(body !== undefined && {
-        body: encode(body, 'a request', BODY_BYTES_MAX, BODY_DEPTH_MAX),
-      }),
+      ...(body !== undefined && { body }),
       ...(signal && { signal }),
     }
     const address = `${this.url}${API}${path}${queryOf(query)}`
@@ -101,16 +102,19 @@ export class Connection {
   }
 }
 
-interface Problem {
+export interface Problem {
   readonly code: string
   readonly title: string
   readonly hint: string
   readonly runId?: string
   readonly details?: object
-  readonly requestId: string
 }
 
-function problemOf({ code, title, hint, runId, details }: Problem): PerdureError {
+/** Throws for what cannot go over the wire. */
+export const bodyText = (body: unknown): string =>
+  encode(body, 'a request', BODY_BYTES_MAX, BODY_DEPTH_MAX)
+
+export function problemOf({ code, title, hint, runId, details }: Problem): PerdureError {
   if (typeof title !== 'string' || typeof hint !== 'string') throw new TypeError('no problem')
   // A newer server may have codes that are not known here.
   const known = Object.hasOwn(CODES, code) ? (code as ErrorCode) : 'INTERNAL'

@@ -2,8 +2,9 @@
 
 import { SECURITY_HEADERS } from './guard.js'
 import type { HeaderReader } from './headers.js'
+import { plainText } from './plain.js'
 import { Answer, type Route } from './route.js'
-import { plainText, RICH_TYPE, richText } from './values.js'
+import { RICH_TYPE, richText } from './values.js'
 
 /** An answer that is whole, and not yet a Response: headers that are put on one later cost more than all the rest of it. */
 export class Reply {

@@ -32,6 +32,7 @@ export type Handler = (request: Request, node?: unknown) => Promise<Response>
 
 /** One request on its way. */
 interface Passing {
+  readonly requestId: string
   readonly request: Request
   readonly headers: HeaderReader
   readonly url: URL
@@ -81,15 +82,18 @@ class Api {
     try {
       const headers = headersOf(request, node)
       origin = guard(request, this.settings, headers)
-      return finished(await this.passed(request, headers, node, origin), requestId, origin)
+      return finished(
+        await this.passed({ request, headers, requestId }, node, origin),
+        requestId,
+        origin,
+      )
     } catch (error) {
       return finished(this.refusal(error, requestId, request), requestId, origin)
     }
   }
 
   private async passed(
-    request: Request,
-    headers: HeaderReader,
+    { request, headers, requestId }: Pick<Passing, 'request' | 'headers' | 'requestId'>,
     node: NodeSide,
     origin: string | null,
   ): Promise<Given> {
@@ -108,7 +112,7 @@ class Api {
     if (caller) this.rate?.take(caller.name)
     const found = this.router.find(method, pathname)
     if (found === null) throw this.unmatched(method, pathname)
-    return await found.value({ request, headers, url, caller }, found.params)
+    return await found.value({ request, headers, requestId, url, caller }, found.params)
   }
 
   private async callerOf(request: Request, headers: HeaderReader, node: NodeSide): Promise<Caller> {
@@ -157,7 +161,7 @@ class Api {
 
   private async handled(
     one: Route,
-    { request, headers, url, caller }: Passing,
+    { request, headers, requestId, url, caller }: Passing,
     params: Readonly<Record<string, string>>,
   ): Promise<Given> {
     if (one.role !== 'anyone') allowed(caller, one.role)
@@ -177,6 +181,7 @@ class Api {
       body,
       key,
       request,
+      problem: (error) => problemOf(error, requestId, this.settings.log),
       hasStudio: this.settings.studio !== null,
       stream: (events) =>
         this.streams.opener(request, () => this.isStillKnown(request))(events as never),

@@ -1,56 +1,73 @@
-// A value as plain JSON, for people.
+// A value as plain JSON, for people. Written at once: a copy that JSON.stringify goes through again was a quarter of what a list costs.
+
+import { quoted, quotedKey } from '../model/json-text.js'
 
 /**
  * As JSON shows it. Dates are texts, bigints decimal texts, maps lists of pairs, sets lists, bytes base64, errors their name and
  * message; undefined is left out (null in lists); NaN and the infinities are texts. -0 is 0.
  */
-export function plain(value: unknown, above: readonly object[] = []): unknown {
+export function plainText(value: unknown): string {
+  return written(value, []) ?? 'null'
+}
+
+/** `above`: the objects that it is in. */
+function written(value: unknown, above: object[]): string | undefined {
   switch (typeof value) {
     case 'string':
+      return quoted(value)
     case 'boolean':
-      return value
+      return value ? 'true' : 'false'
     case 'number':
-      return Number.isFinite(value) ? value : String(value)
+      return Number.isFinite(value) ? String(value) : `"${value}"`
     case 'bigint':
-      return String(value)
+      return `"${value}"`
     case 'object':
-      return value === null ? null : plainObject(value, above)
+      return value === null ? 'null' : writtenObject(value, above)
     default:
       return undefined
   }
 }
 
-function plainObject(value: object, above: readonly object[]): unknown {
-  if (above.includes(value)) return '(cycle)'
-  const within = [...above, value]
-  const each = (items: Iterable<unknown>): unknown[] =>
-    Array.from(items, (item) => plain(item, within) ?? null)
-  if (Array.isArray(value)) return each(value)
-  if (value instanceof Date)
-    return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
-  if (value instanceof Map) return [...value].map((pair) => each(pair))
-  if (value instanceof Set) return each(value)
-  if (value instanceof RegExp || value instanceof URL) return String(value)
-  if (value instanceof Error) return plainError(value, within)
-  if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64')
+function writtenObject(value: object, above: object[]): string {
+  if (above.includes(value)) return '"(cycle)"'
+  above.push(value)
+  const text = writtenInside(value, above)
+  above.pop()
+  return text
+}
+
+function writtenInside(value: object, above: object[]): string {
+  if (Array.isArray(value)) return each(value, above)
+  if (value instanceof Date) {
+    return quoted(Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString())
+  }
+  if (value instanceof Map) return `[${Array.from(value, (pair) => each(pair, above)).join(',')}]`
+  if (value instanceof Set) return each(value, above)
+  if (value instanceof RegExp || value instanceof URL) return quoted(String(value))
+  if (value instanceof Error) {
+    const { name, message, code, cause } = value as Error & { readonly code?: unknown }
+    return dict({ name, message, code, cause }, above)
+  }
+  if (value instanceof ArrayBuffer) return base64(Buffer.from(value))
   if (ArrayBuffer.isView(value)) {
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+    return base64(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
   }
-  return plainDict(value, within)
+  return dict(value as Readonly<Record<string, unknown>>, above)
 }
 
-function plainDict(value: object, within: readonly object[]): object {
-  const copy = {}
-  for (const [key, item] of Object.entries(value)) {
-    const shown = plain(item, within)
-    if (shown === undefined) continue
-    // Not an assignment: a key may be __proto__, and is data.
-    Object.defineProperty(copy, key, { value: shown, enumerable: true })
-  }
-  return copy
+function each(items: Iterable<unknown>, above: object[]): string {
+  let text = ''
+  for (const item of items) text += `${text === '' ? '' : ','}${written(item, above) ?? 'null'}`
+  return `[${text}]`
 }
 
-function plainError(error: Error, within: readonly object[]): object {
-  const { code, cause } = error as { code?: unknown; cause?: unknown }
-  return plainDict({ name: error.name, message: error.message, code, cause }, within)
+function dict(value: Readonly<Record<string, unknown>>, above: object[]): string {
+  let text = ''
+  for (const key of Object.keys(value)) {
+    const shown = written(value[key], above)
+    if (shown !== undefined) text += `${text === '' ? '' : ','}${quotedKey(key)}${shown}`
+  }
+  return `{${text}}`
 }
+
+const base64 = (bytes: Buffer): string => `"${bytes.toString('base64')}"`

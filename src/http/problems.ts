@@ -3,7 +3,7 @@
 import type { Log } from '../index.js'
 import { type ErrorCode, PerdureError } from '../model/errors.js'
 import { internal } from './errors.js'
-import { plain } from './plain.js'
+import { plainText } from './plain.js'
 
 /** The one table. What a caller can change is 4xx; what stands here as 500 would be a fault of ours. */
 export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
@@ -130,7 +130,7 @@ export function problemOf(error: unknown, requestId: string, log: Log): Problem 
   if (status === 500) log.error('a request failed', { requestId, error })
   const told = known && status !== 500 ? known : internal()
   const { code, hint, runId } = told
-  const details = plain(told.details)
+  const details: unknown = JSON.parse(plainText(told.details))
   return {
     type: `${TYPE}${code}`,
     title: TOLD_BRIEFLY[code] ?? told.message,

@@ -4,6 +4,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { Client, Engine } from '../index.js'
 import type { Caller, Role } from './access.js'
+import type { Problem } from './problems.js'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -21,6 +22,8 @@ export interface Call<Q = unknown, B = unknown> {
   /** The header idempotency-key, if there is one. */
   readonly key: string | undefined
   readonly request: Request
+  /** What was thrown, as it is told: for answers that have several outcomes. */
+  readonly problem: (error: unknown) => Problem
   /** The Studio is served beside the API. */
   readonly hasStudio: boolean
   /** An answer that goes on: server-sent events, until they end, or nobody listens. */

@@ -1,8 +1,9 @@
 // Server-sent events: heartbeats, clients that do not read, how many there may be, and whether they still may listen.
 
 import { streamsFull } from './errors.js'
+import { plainText } from './plain.js'
 import type { StreamEvent } from './route.js'
-import { plainText, RICH_TYPE, richText } from './values.js'
+import { RICH_TYPE, richText } from './values.js'
 
 export interface StreamSettings {
   readonly streamsMax: number

@@ -5,7 +5,6 @@ import { decode, encode } from '../model/codec.js'
 import { PerdureError } from '../model/errors.js'
 import { requestInvalid } from './errors.js'
 import { type JsonLimits, parseJson } from './json.js'
-import { plain } from './plain.js'
 
 /** The body is what the codec writes: JSON, or '~' and then devalue's JSON. */
 export const RICH_TYPE = 'application/vnd.perdure.value'
@@ -29,8 +28,4 @@ export function parseRich(text: string, limits: JsonLimits): unknown {
 
 export function richText(value: unknown): string {
   return encode(value, 'an answer', ANSWER_BYTES_MAX, ANSWER_DEPTH_MAX)
-}
-
-export function plainText(value: unknown): string {
-  return JSON.stringify(plain(value)) ?? 'null'
 }

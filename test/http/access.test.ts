@@ -19,6 +19,7 @@ const keyOf = ({ method, path }: Route): string => `${method} ${path}`
 const BODIES: Readonly<Record<string, object>> = {
   'POST /workflows/{name}/runs': { input: { n: 1 } },
   'POST /workflows/{name}/runs/batch': { items: [{ input: { n: 1 } }] },
+  'POST /runs/start': { items: [{ workflow: 'order', input: { n: 1 } }] },
   'POST /workflows/{name}/stateless': { input: { n: 1 } },
   'POST /workflows/{name}/runs/{id}/send': { event: { type: 'ASSIGN' } },
   'POST /runs/{id}/signals': { name: 'approval', payload: { ok: true } },

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { createHandler, serve } from '../../src/http/index.js'
 import type { Engine } from '../../src/index.js'
@@ -281,5 +281,39 @@ describe('alone', () => {
         writable: true,
       })
     }
+  })
+})
+
+describe('a request of starts that takes long', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('holds nobody up for more than a second', async () => {
+    const answers: (() => void)[] = []
+    const asked: string[] = []
+    const lone = '/api/v1/workflows/echo/runs'
+    const fetch = async (url: string, init: RequestInit) => {
+      const n = asked.push(new URL(url).pathname)
+      await new Promise<void>((resolve) => answers.push(resolve))
+      const { items } = decode(String(init.body)) as { items?: readonly unknown[] }
+      const ids = items?.map((_, i) => ({ id: `${n}-${i}` }))
+      const answer = JSON.stringify(ids ? { items: ids } : { id: `${n}` })
+      return new Response(answer, { headers: { 'content-type': 'application/vnd.perdure.value' } })
+    }
+    const client = createClient('http://127.0.0.1:4114', { fetch: fetch as never })
+    const start = (n: number) => client.start('echo' as never, n as never)
+    const first = start(0)
+    await Promise.resolve()
+    const rest = [start(1), start(2)]
+    await vi.advanceTimersByTimeAsync(999)
+    expect(asked).toEqual([lone])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(asked).toEqual([lone, '/api/v1/runs/start'])
+    answers[1]?.()
+    expect((await Promise.all(rest)).map(({ id }) => id)).toEqual(['2-0', '2-1'])
+    answers[0]?.()
+    expect((await first).id).toBe('1')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -327,6 +327,25 @@ describe('starts', () => {
     expectProblem(got, 413, 'REQUEST_TOO_LARGE')
   })
 
+  test('B31 starts that come together have the same limits, and a key makes them the same runs', async () => {
+    const send = (items: unknown, headers = {}) =>
+      ask('POST', `${RUNS}/start`, { body: { items }, headers })
+    const many = Array.from({ length: 1_001 }, () => ({ workflow: 'echo' }))
+    expectProblem(await send(many), 413, 'REQUEST_TOO_LARGE')
+    for (const wrong of [undefined, {}, ['echo'], [null]]) {
+      expectProblem(await send(wrong), 400, 'REQUEST_INVALID')
+    }
+    const headers = { 'idempotency-key': 'together' }
+    const items = [
+      { workflow: 'echo', input: 1 },
+      { workflow: 'echo', input: 2, id: 'called' },
+    ]
+    const expected = { items: [{ id: 'together:0' }, { id: 'called' }] }
+    expect((await send(items, headers)).json).toEqual(expected)
+    expect((await send(items, headers)).json).toEqual(expected)
+    expect((await ask('GET', `${RUNS}?text=together`)).json.items).toHaveLength(1)
+  })
+
   test('B32 one key fifty times at once is one run, and fifty equal answers', async () => {
     const headers = { 'idempotency-key': 'b32' }
     const send = () => ask('POST', START, { body: { input: { n: 1 } }, headers })
@@ -532,6 +551,24 @@ describe('the server itself', () => {
     expect(got.text).not.toContain('secret')
     expect(String((logged[0] as [string, { error: Error }])[1].error)).toContain('secret: pg down')
     expect(JSON.stringify(logged)).toContain(got.json.requestId)
+  })
+
+  test('B40 so is what goes wrong with one of many starts', async () => {
+    const logged: unknown[] = []
+    const error = (...said: unknown[]) => logged.push(said)
+    const log = { debug() {}, info() {}, warn() {}, error }
+    const client = server.engine.workspace('default')
+    const start = (name: string, input: unknown, options: object) =>
+      input === 2
+        ? Promise.reject(new Error('secret: pg down'))
+        : client.start(name as never, input as never, options)
+    const broken = { ...server.engine, workspace: () => ({ ...client, start }) }
+    const asked = askingOf(createHandler(broken as never, { open: true, log: log as never }))
+    const items = [1, 2].map((input) => ({ workflow: 'echo', input, id: `b40-${input}` }))
+    const got = await asked('POST', `${RUNS}/start`, { body: { items } })
+    expect(got.json.items).toMatchObject([{ id: 'b40-1' }, { problem: { code: 'INTERNAL' } }])
+    expect(got.text).not.toContain('secret')
+    expect(JSON.stringify(logged)).toContain(got.headers.get('x-request-id'))
   })
 
   test('without tokens, and not told to be open, the handler lets nobody in', async () => {

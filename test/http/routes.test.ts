@@ -98,6 +98,44 @@ describe('definitions', () => {
     expect(got.json.items).toHaveLength(2)
     expect(idsOf(got)[0]).toBe('m-1')
   })
+
+  test('of several kinds are started together, and one that is wrong is refused alone', async () => {
+    await start('echo', { id: 's-taken', input: 1 })
+    const items = [
+      { workflow: 'echo', input: 1, id: 's-1' },
+      { workflow: 'echo', input: 2, id: 's-taken' },
+      { workflow: 'nobody', input: 3 },
+      { workflow: 'order', input: { n: 4 }, id: 's-4', tags: { of: 'start' } },
+      { workflow: 'echo', input: 5, priority: 'high' },
+      { workflow: 'echo', input: 6, workspace: 'other' },
+      { workflow: 'echo', id: '..' },
+      { input: 8 },
+      { workflow: 'echo', input: 9, id: 's-9' },
+    ]
+    const got = await ask('POST', `${API}/runs/start`, { items })
+    const told = (one: { id?: string; problem?: { code: string } }) => one.id ?? one.problem?.code
+    expect(got.json.items.map(told)).toEqual([
+      's-1',
+      'ID_TAKEN',
+      'DEFINITION_UNKNOWN',
+      's-4',
+      'REQUEST_INVALID',
+      'FORBIDDEN',
+      'ID_INVALID',
+      'REQUEST_INVALID',
+      's-9',
+    ])
+    expect(got.json.items[4].problem).toMatchObject({
+      status: 400,
+      title: expect.stringContaining('body.items.4.priority'),
+      hint: expect.any(String),
+      requestId: got.headers.get('x-request-id'),
+    })
+    // In the order of the items.
+    const listed = await ask('GET', `${API}/runs?text=s-`)
+    expect(idsOf(listed)).toEqual(['s-9', 's-4', 's-1', 's-taken'])
+    expect((await untilOver('s-1')).json).toMatchObject({ isOver: true, output: 1 })
+  })
 })
 
 describe('what people look at', () => {

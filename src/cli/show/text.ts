@@ -1,6 +1,6 @@
 // Columns of characters. Lengths are counted before anything is painted.
 
-import { plain } from '../../http/plain.js'
+import { plainText } from '../../http/plain.js'
 import type { Paint } from '../io.js'
 
 export const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ').trim()
@@ -11,12 +11,12 @@ export function cut(text: string, width: number): string {
 }
 
 /** A value as JSON shows it. */
-export const json = (value: unknown): string => JSON.stringify(plain(value)) ?? 'null'
+export const json = (value: unknown): string => plainText(value)
 
 /** In one line if there is room, else in many. */
 export function jsonBlock(value: unknown, width: number): string {
   const line = json(value)
-  return line.length <= width ? line : (JSON.stringify(plain(value), null, 2) ?? 'null')
+  return line.length <= width ? line : JSON.stringify(JSON.parse(line), null, 2)
 }
 
 export interface Column<T> {

@@ -8,12 +8,14 @@ import { graphRoutes } from './graphs.js'
 import { insightRoutes } from './insight.js'
 import { runRoutes } from './runs.js'
 import { scheduleRoutes } from './schedules.js'
+import { startRoutes } from './starts.js'
 import { systemRoutes } from './system.js'
 import { webhookRoutes } from './webhooks.js'
 import { workflowRoutes } from './workflows.js'
 
 export const ROUTES: readonly Route[] = [
   ...workflowRoutes,
+  ...startRoutes,
   ...runRoutes,
   ...insightRoutes,
   ...actionRoutes,

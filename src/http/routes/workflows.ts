@@ -22,7 +22,7 @@ import {
 import { checkWorkspace, given, isCode, isKnown, sameKey, seenBy } from './shared.js'
 
 const tag = 'workflows'
-const BATCH_MAX = 1_000
+export const BATCH_MAX = 1_000
 
 const message = z.strictObject({
   name: z.string(),
@@ -39,20 +39,20 @@ const startFields = {
   timeout: duration.optional(),
   message: message.optional(),
 }
-const startBody = z
-  .strictObject({
-    ...startFields,
-    debounce: z.strictObject({ key: z.string(), for: duration }).optional(),
-    version: z.number().optional().openapi({ description: 'Of a stored graph.' }),
-    snapshot: z.unknown().optional(),
-  })
-  .openapi('Start')
+/** What a start of its own takes, alone or among others. */
+export const loneFields = {
+  ...startFields,
+  debounce: z.strictObject({ key: z.string(), for: duration }).optional(),
+  version: z.number().optional().openapi({ description: 'Of a stored graph.' }),
+  snapshot: z.unknown().optional(),
+}
+const startBody = z.strictObject(loneFields).openapi('Start')
 const item = z.strictObject(startFields)
 
 type StartBody = z.output<typeof startBody>
 
 /** A name that nothing here and no live worker knows is a slip: its run would wait for ever. */
-async function known({ engine, client }: Call, name: string): Promise<string> {
+export async function known({ engine, client }: Call, name: string): Promise<string> {
   if (!DEFINITION_NAME.test(name)) {
     throw new PerdureError('NAME_INVALID', `${shown(name)} cannot be the name of a definition.`, {
       hint: 'use a letter, then up to 127 of letters, digits, _ . -',
@@ -65,7 +65,10 @@ async function known({ engine, client }: Call, name: string): Promise<string> {
 }
 
 /** As engine.start takes them. The workspace is that of the client, and no other. */
-function optionsOf({ input: _, workspace: __, ...options }: StartBody, id: string | undefined) {
+export function optionsOf(
+  { input: _, workspace: __, ...options }: StartBody,
+  id: string | undefined,
+) {
   return given({ ...options, id }) as Record<string, unknown>
 }
 
