@@ -3,9 +3,8 @@
 
 import { createEngine, graph, nodeType, workflow } from '../dist/index.js'
 import { PAYLOAD } from './user-code.mjs'
-import { perSecond, WIDTH } from './workloads.mjs'
+import { CHAIN, perSecond, WIDTH } from './workloads.mjs'
 
-const CHAIN = 10
 const KEYS = 1_000
 /** More than are ever open: what is measured is what counting costs, not waiting for a slot. */
 const settings = { concurrency: 10_000, perWorkspace: 10_000 }

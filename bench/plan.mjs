@@ -249,9 +249,9 @@ export const GOALS = [
   },
   {
     workload: 'W11',
-    text: 'nodes per second of a chain of ten, to flows of BullMQ',
+    text: 'nodes per second of a chain of ten, as flows',
     value: of('graphs', 'chain'),
-    to: of('w2', 'perSecond', 'bullmq'),
+    to: of('graphs', 'chain', 'bullmq'),
     atLeast: 3,
     why: WHY.node,
   },

@@ -5,6 +5,7 @@ import { fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { createClient } from '../dist/client/index.js'
 import { serve } from '../dist/http/index.js'
 import { task, workflow } from '../dist/index.js'
@@ -16,6 +17,8 @@ const CONNECTIONS = 64
 const WARM_CONNECTIONS = 16
 const WARM_SECONDS = 2
 const READERS = 4
+/** So much longer than starts: of each kind there must be hundreds, or the slowest one of all is their p99. */
+const READ_TIMES = 4
 /** While others read. */
 const STARTS_PER_SECOND = 20
 const STORED_CHUNK = 1_000
@@ -100,7 +103,8 @@ export async function service({ url, seconds, stored: runs, followers, ticks }) 
   const together = await startsOver(server, seconds, throughClient)
   const inside = await server.ask('inProcess', { seconds })
   await server.ask('store', { runs })
-  const reads = await readsOver(server, { runs, seconds })
+  await vacuumed(url)
+  const reads = await readsOver(server, { runs, seconds: READ_TIMES * seconds })
   const events = await eventsOver(server, { followers, ticks })
   server.end()
   return {
@@ -217,6 +221,14 @@ async function startsOver(server, seconds, { lanes, warmLanes, starter }) {
   const cpu = await server.ask('cpu')
   const spent = secondsOf(cpu) - secondsOf(before)
   return { perSecond: (times.length * 1000) / ms, perCore: times.length / spent, ...spread(times) }
+}
+
+/** What autovacuum does in time, if runs come one by one. Here it would begin in the midst of what is measured. */
+async function vacuumed(url) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('vacuum (analyze)')
+  await client.end()
 }
 
 async function readsOver(server, { runs, seconds }) {

@@ -46,8 +46,9 @@ export function after(seconds) {
   return () => performance.now() >= until
 }
 
-/** W11: as many nodes between the first and the last. */
+/** W11: as many nodes between the first and the last, or in a chain. */
 export const WIDTH = 50
+export const CHAIN = 10
 /** W11: runs open at a time. */
 const OPEN = 200
 

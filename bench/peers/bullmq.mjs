@@ -1,6 +1,6 @@
 import { FlowProducer, Queue, QueueEvents, Worker } from 'bullmq'
 import { fallAsleep, NAP_MS, PAYLOAD, step, wakeUp } from '../user-code.mjs'
-import { perSecond, WIDTH } from '../workloads.mjs'
+import { CHAIN, perSecond, WIDTH } from '../workloads.mjs'
 
 const CONCURRENCY = 200
 const QUEUE = 'bench'
@@ -14,6 +14,7 @@ export async function open({ redis }) {
   const connection = { ...redis, maxRetriesPerRequest: null }
   const queue = new Queue(QUEUE, { connection })
   const flows = new FlowProducer({ connection })
+  flows.setMaxListeners(0)
   const events = new QueueEvents(QUEUE, { connection })
   events.setMaxListeners(0)
   await events.waitUntilReady()
@@ -33,10 +34,13 @@ export async function open({ redis }) {
     },
     /** Jobs per second: there are more of them than nodes. */
     async graphs({ seconds }) {
-      const tree = fan(opts)
-      const start = async () => handle((await flows.add(tree)).job)
-      await perSecond(start, Math.min(seconds, 1))
-      return { fan: (await perSecond(start, seconds)) * (2 * WIDTH + 1) }
+      const rate = async (tree, jobs) => {
+        const start = async () => handle((await flows.add(tree)).job)
+        await perSecond(start, Math.min(seconds, 1))
+        return (await perSecond(start, seconds)) * jobs
+      }
+      const chain = nested({ steps: CHAIN, payload: PAYLOAD }, opts)
+      return { chain: await rate(chain, CHAIN), fan: await rate(fan(opts), 2 * WIDTH + 1) }
     },
   }
 }

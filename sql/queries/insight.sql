@@ -18,15 +18,13 @@ select b.bucket, b.what, count(*)::int as runs from (
 
 -- name: inbox
 -- Runs that wait for a person, oldest first. $1 workspace, $2 definition (null: all), $3 the uid after which the page begins, $4 how many.
-select v.* from (
+select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where r.workspace = $1::text and r.status = 'waiting' and r.reason = 'signal' and r.stop is null
         and (r.def = $2::text or $2::text is null)
         and (coalesce(r.due_at, r.asks_at) is null or coalesce(r.due_at, r.asks_at) > (select @schema@.clock_v1()))
         and ($3::uuid is null or r.uid > $3)
-      order by r.uid limit $4::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid;
+      order by r.uid limit $4::int)) v;
 
 -- name: recent
 -- The newest entries of each of $1, newest first, $2 of each; payloads of failures only.

@@ -39,8 +39,7 @@ select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at)
 
 -- name: getRun
 -- $1 workspace, $2 id.
-select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v;
+select v.* from @schema@.shown_of_v1(array(select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text)) v;
 
 -- name: listOldest
 -- Oldest first. $1 workspace, $2 definition, $3 statuses, $4 reason, $5 parent id, $6 created after, $7 created before, $8 part of the id or
@@ -50,7 +49,7 @@ select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text 
 -- definitions not the one that delivers webhooks.
 -- One status is said as such: then the index that has them apart is in the order of the page (runs_status of 0013).
 -- The page is cut before entries are looked up. The reason is the one that is shown (src/engine/info.ts).
-select v.* from (
+select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
@@ -74,13 +73,11 @@ select v.* from (
         and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
           select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
-      order by r.uid limit $12::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid;
+      order by r.uid limit $12::int)) v;
 
 -- name: listNewest
 -- Newest first; the parameters are those of listOldest.
-select v.* from (
+select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
@@ -104,15 +101,12 @@ select v.* from (
         and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
           select t.key || E'\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
-      order by r.uid desc limit $12::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid desc;
+      order by r.uid desc limit $12::int)) v;
 
 -- name: openChildren
 -- The children of $1 that have not ended, oldest first.
-select v.* from (select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid;
+select v.* from @schema@.shown_of_v1(array(
+  select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null order by r.uid)) v;
 
 -- name: historyOldest
 -- Entries of $1 after $2 (null: from the first), oldest first, $3 of them. Their numbers have no gaps: said as a range, no plan reads more.

@@ -38,6 +38,8 @@ function writtenObject(value: object, above: object[]): string {
 
 function writtenInside(value: object, above: object[]): string {
   if (Array.isArray(value)) return each(value, above)
+  // Nearly all are: they need not be asked whether they are something else.
+  if (Object.getPrototypeOf(value) === Object.prototype) return dict(value as Dict, above)
   if (value instanceof Date) {
     return quoted(Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString())
   }
@@ -52,7 +54,7 @@ function writtenInside(value: object, above: object[]): string {
   if (ArrayBuffer.isView(value)) {
     return base64(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
   }
-  return dict(value as Readonly<Record<string, unknown>>, above)
+  return dict(value as Dict, above)
 }
 
 function each(items: Iterable<unknown>, above: object[]): string {
@@ -61,7 +63,9 @@ function each(items: Iterable<unknown>, above: object[]): string {
   return `[${text}]`
 }
 
-function dict(value: Readonly<Record<string, unknown>>, above: object[]): string {
+type Dict = Readonly<Record<string, unknown>>
+
+function dict(value: Dict, above: object[]): string {
   let text = ''
   for (const key of Object.keys(value)) {
     const shown = written(value[key], above)

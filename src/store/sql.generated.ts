@@ -3440,6 +3440,20 @@ set search_path = @schema@, pg_temp
 as $f$
   select a.now_ms, a.admitted, a.next_ms, a.is_start, a.is_end from admit_v2(groups_most, rows_most, is_sweep, null, '', '', 0) a
 $f$;` },
+  { number: 17, name: 'reading', breaking: false, sql: `-- breaking: no
+-- Runs as people see them, for queries that know which: the plan of this is made once per connection. Made anew for every query it cost
+-- more than all that a query of one run does.
+
+-- In the order of \`uids\`; those that are gone are left out. Stable: it sees what the query that calls it sees, so never half a run.
+create function @schema@.shown_of_v1(uids uuid[]) returns setof @schema@.shown_v1
+language plpgsql stable rows 50
+set search_path = @schema@, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
+as $f$
+begin
+  return query select v.* from unnest(uids) with ordinality u (uid, i)
+    cross join lateral (select v.* from shown_v1 v where v.run = u.uid limit 1) v order by u.i;
+end $f$;` },
 ]
 
 export const QUERIES = {
@@ -3501,15 +3515,13 @@ export const QUERIES = {
       where r.workspace = $1 and r.finished_at >= @schema@.instant_v1($3) and r.finished_at < @schema@.instant_v1($4)
         and (r.def = $2 or ($2 is null and r.def <> 'perdure.webhook'))) b
   group by b.bucket, b.what order by b.bucket, b.what`,
-  inbox: `select v.* from (
+  inbox: `select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where r.workspace = $1::text and r.status = 'waiting' and r.reason = 'signal' and r.stop is null
         and (r.def = $2::text or $2::text is null)
         and (coalesce(r.due_at, r.asks_at) is null or coalesce(r.due_at, r.asks_at) > (select @schema@.clock_v1()))
         and ($3::uuid is null or r.uid > $3)
-      order by r.uid limit $4::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid`,
+      order by r.uid limit $4::int)) v`,
   recent: `select t.uid::text as uid, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta,
     case when j.kind in ('step.failed', 'undo.failed') or (j.kind = 'child.ended' and j.meta like '%"retryAt":%') then j.payload end as payload
   from unnest($1::uuid[]) t (uid)
@@ -3763,9 +3775,8 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
       where j.uid = r.uid and j.seq between split_part(s.span, ':', 2)::int and split_part(s.span, ':', 3)::int) j
   where f.id = any ($1::bigint[])
   order by f.id, s.i, j.seq`,
-  getRun: `select v.* from (select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v`,
-  listOldest: `select v.* from (
+  getRun: `select v.* from @schema@.shown_of_v1(array(select r.uid from @schema@.runs r where r.workspace = $1::text and r.id = $2::text)) v`,
+  listOldest: `select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
@@ -3789,10 +3800,8 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
         and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
           select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid > $11)
-      order by r.uid limit $12::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid`,
-  listNewest: `select v.* from (
+      order by r.uid limit $12::int)) v`,
+  listNewest: `select v.* from @schema@.shown_of_v1(array(
     select r.uid from @schema@.runs r
       where ($1::text is null or r.workspace = $1)
         and (r.def = $2::text or ($2::text is null and r.def <> 'perdure.webhook'))
@@ -3816,12 +3825,9 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
         and ($9::text = '' or (r.tags <> '{}' and @schema@.tags_v1(r.tags) @> array(
           select t.key || E'\\x1f' || t.value from unnest(@schema@.texts_v1($9), @schema@.texts_v1($10::text)) t (key, value))))
         and ($11::uuid is null or r.uid < $11)
-      order by r.uid desc limit $12::int) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid desc`,
-  openChildren: `select v.* from (select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null) r
-  cross join lateral (select v.* from @schema@.shown_v1 v where v.run = r.uid) v
-  order by r.uid`,
+      order by r.uid desc limit $12::int)) v`,
+  openChildren: `select v.* from @schema@.shown_of_v1(array(
+  select r.uid from @schema@.runs r where r.parent_uid = $1::uuid and r.finished_at is null order by r.uid)) v`,
   historyOldest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
   where j.uid = $1::uuid and j.seq > coalesce($2::int, 0) and j.seq <= coalesce($2::int, 0)::bigint + $3::int order by j.seq limit $3`,
   historyNewest: `select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
