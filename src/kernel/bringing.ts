@@ -6,7 +6,8 @@
 //
 // Invariants
 //   B1. What is brought is stored by the first delta of the frame, or not at all: then the frame is dropped, and it goes as any message.
-//   B2. The messages of one run go in the order in which they have come.
+//   B2. The messages of one run go in the order in which they have come. One that comes again under its id, while the first is on its
+//       way, is that one.
 
 import type { Uid } from '../model/ids.js'
 import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
@@ -30,7 +31,8 @@ interface Sender {
   /** Its id was made for this call. */
   readonly isNew: boolean
   /** null: it is not stored. */
-  readonly told: (brought: Brought | null) => void
+  told(brought: Brought | null): void
+  readonly coming: Promise<Brought | null>
 }
 
 /** What is brought to one run, and what waits until that is stored. */
@@ -61,14 +63,15 @@ export class Bringing {
   /** null: the run does not wait here, or not for this. */
   bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
     const line = this.lineOf(to)
+    const same = line && !isNew ? sameIn(line, message) : null
+    if (same) return same.coming
     if (line && line.behind.length >= BROUGHT_MAX) return null
     const kept = line ? null : this.frames.keptOf(to)
     if (!line && !(kept && this.isReady(kept, message))) return null
-    return new Promise((told) => {
-      const sender = { message, isNew, told }
-      if (line) line.behind.push(sender)
-      else if (kept) this.begin(kept, [sender])
-    })
+    const sender = newSender(message, isNew)
+    if (line) line.behind.push(sender)
+    else if (kept) this.begin(kept, [sender])
+    return sender.coming
   }
 
   /** The frame of this run has stored a delta. */
@@ -81,9 +84,9 @@ export class Bringing {
     this.host.counters['message.brought'] += line.brought.length
     const decided = decisions(delta)
     let no = delta.brings.inbox
-    for (const { told } of line.brought) {
+    for (const sender of line.brought) {
       no += 1
-      told({ uid, no, called: decided(no) })
+      sender.told({ uid, no, called: decided(no) })
     }
     this.goOn(uid, line.behind)
   }
@@ -94,7 +97,7 @@ export class Bringing {
     if (!line) return
     this.lines.delete(uid)
     this.host.counters['message.unbrought'] += line.brought.length
-    for (const { told } of [...line.brought, ...line.behind]) told(null)
+    for (const sender of [...line.brought, ...line.behind]) sender.told(null)
   }
 
   private lineOf(to: Address): Line | null {
@@ -109,7 +112,7 @@ export class Bringing {
     if (!first) return
     const kept = this.frames.keptFrame(uid)
     if (kept && this.isReady(kept, first.message)) return this.begin(kept, senders)
-    for (const { told } of senders) told(null)
+    for (const sender of senders) sender.told(null)
   }
 
   private isReady(frame: Frame, { name }: NewMessage): boolean {
@@ -133,4 +136,17 @@ export class Bringing {
     this.frames.add(frame)
     frame.resume(frame.epoch)
   }
+}
+
+function newSender(message: NewMessage, isNew: boolean): Sender {
+  let told: Sender['told'] = () => {}
+  const coming = new Promise<Brought | null>((resolve) => {
+    told = resolve
+  })
+  return { message, isNew, told, coming }
+}
+
+function sameIn({ brought, behind }: Line, { id }: NewMessage): Sender | null {
+  const isSame = (sender: Sender): boolean => sender.message.id === id
+  return brought.find(isSame) ?? behind.find(isSame) ?? null
 }

@@ -100,6 +100,21 @@ describeOn(['pglite', 'postgres18', 'redis'], 'an event machine', (database) => 
     expect(engine.counters['commit.deltas'] - before['commit.deltas']).toBeLessThan(10)
   })
 
+  test('an event that is sent again while it is on its way counts once', async () => {
+    const definition = counter()
+    const engine = await world.open([definition])
+    const id = fresh('c')
+    for (const by of [1, 1]) await engine.send(definition, id, { type: 'ADD', by })
+    const before = engine.counters['message.brought']
+    const add = (given: { id: string }) => engine.send(definition, id, { type: 'ADD', by: 1 }, given)
+    const given = ['a', 'a', 'b', 'c', 'b', 'c', 'a']
+    const sent = await Promise.all(given.map((one) => add({ id: one })))
+    const counts = sent.map(({ snapshot }) => (snapshot.context as { count: number }).count)
+    expect(counts).toEqual([3, 3, 4, 5, 4, 5, 3])
+    expect(engine.counters['message.brought'] - before).toBe(3)
+    expect(await world.messages(id)).toHaveLength(5)
+  })
+
   test('an event that meets what another process has done counts once, and goes as any other', async () => {
     const definition = counter()
     const [here, there] = [await world.open([definition]), await world.open([definition])]

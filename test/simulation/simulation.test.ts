@@ -30,6 +30,11 @@ test('worlds with rare looks or many retries that broke a promise once keep it',
   if (broken) expect.fail(report(broken))
 })
 
+test('worlds as they are drawn today that broke a promise once keep it', async () => {
+  const broken = await runSeeds([308002], newTotal(), {})
+  if (broken) expect.fail(report(broken))
+})
+
 test('a world that breaks a promise is made smaller, and still breaks it', async () => {
   const switches: Switches = { defects: new Set(['end-ignores-stop']), aim: { cancels: 8 } }
   const sizes: number[] = []
