@@ -4,7 +4,8 @@
 --
 -- B1. The fence is where the run was left: parked, under the same epoch, with the same last entry and the same number of messages.
 --     Whatever has happened to it since has changed one of these. The epoch stays: nobody else has had the run under it.
--- B2. A run that is to stop, waits for a slot, is suspected or diverged, or is due by now is not taken: what is due comes first.
+-- B2. A run that is to stop, waits for a slot, is suspected or diverged, or is due by now is not taken: what is due comes first. Nor is one
+--     whose turn tells of a time that has not come here yet (b_before): it would be taken, and the turn refused.
 -- B3. Rows of others are locked here, so nothing is waited for: what is locked is `busy`, and sent again.
 -- B4. Sent again, the last entry under our epoch says that it was stored, as with any turn; without entries the first message does.
 -- B5. Ids that others may know too (is_doubtful) are looked up first: a message that is there already is not brought a second time.
@@ -16,7 +17,7 @@
 create function @schema@.bring_v1(
   by_id uuid, resent boolean, feed_asked boolean, feed_into bigint, mailbox_max int, suspect_from int, is_doubtful boolean,
   b_uid uuid[], b_owner uuid[], b_epoch int[], b_seq int[], b_count int[], b_inbox int[], b_mail int[], b_taken int[],
-  b_outcome boolean[], b_due float8[], b_next text[], b_word text[], b_silent boolean[], b_state text,
+  b_outcome boolean[], b_due float8[], b_before float8[], b_next text[], b_word text[], b_silent boolean[], b_state text,
   e_turn int[], e_no int[], e_occurrence int[], e_attempt int[], e_at float8[], e_kind text[], e_name text, e_meta text, e_payload text,
   n_turn int[], n_no int[], n_taken int[], n_reply int[], n_kind text[], n_id text, n_name text, n_meta text, n_payload text
 ) returns table (now_ms float8, feed_row bigint, answers text)
@@ -46,13 +47,13 @@ begin
   end if;
   -- No condition below is one that an index of `runs` has: the primary key is the only way to the row (C3 and C6 of the commit call).
   with l as materialized (
-    select d.*, r.uid as run from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_taken, b_outcome, b_due, b_next, b_word, b_silent)
-        with ordinality d (uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, next, word, silent, i)
+    select d.*, r.uid as run from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_taken, b_outcome, b_due, b_before, b_next, b_word, b_silent)
+        with ordinality d (uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, before, next, word, silent, i)
       cross join lateral (
         select r.uid from runs r
           where r.uid = d.uid and d.i <> all (known) and d.owner = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
             and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
-            and coalesce(least(r.due_at, r.deadline_at) > now_at, true)
+            and coalesce(least(r.due_at, r.deadline_at) > now_at, true) and coalesce(instant_v1(d.before) <= now_at, true)
             and r.crashes + 0 < suspect_from and r.inbox - r.taken + d.mail <= mailbox_max
           for no key update skip locked) r),
   u as (

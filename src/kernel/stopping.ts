@@ -74,6 +74,11 @@ export class Stopping {
     return this.isWritten || this.cause.kind === 'cancel' ? 'cancel' : null
   }
 
+  /** What was decided since the last commit is never stored, and so is perhaps the entry: a later cancel has not been seen. */
+  unsay(): void {
+    if (!this.isStored) this.writtenSeq = null
+  }
+
   /** What stopped it, as the journal has it. */
   static causeOf({ run }: HeldRun, { meta, payload }: Entry): StopCause {
     switch (meta?.cause) {
@@ -276,6 +281,7 @@ export function stoppingOf(frame: Stoppable): Stopping | null {
 export function refusedEnd(frame: HeldRun, stopping: Stopping | null, failure: Failure): End {
   const { undos } = frame.body
   const { next } = undos
+  stopping?.unsay()
   // What stops it from outside is stored, and comes first: it is not that which was refused.
   const { cause: stop } = stopping ?? {}
   const isOutside = stop?.kind === 'deadline' || (stop?.kind === 'cancel' && !stop.inside)

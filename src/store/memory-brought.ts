@@ -8,7 +8,7 @@ import type { MemoryRun } from './memory-run.js'
 /** The messages are in the mailbox and the run is its last owner's again; false: it is not where it was left. */
 export function bring(
   row: MemoryRun | undefined,
-  { fence, brings }: TurnDelta,
+  { fence, brings, notBefore }: TurnDelta,
   {
     by,
     now,
@@ -16,6 +16,7 @@ export function bring(
   }: { readonly by: Worker; readonly now: Instant; readonly mailboxMax: number },
 ): boolean {
   if (!row || !brings || fence.owner !== by.id || !isAsLeft(row, fence, brings, now)) return false
+  if (notBefore !== null && notBefore > now) return false
   const { inbox, messages } = brings
   const isKnown = messages.some(({ id }) => row.messages.some((known) => known.id === id))
   if (!brings.areNew && isKnown) return false

@@ -48,7 +48,8 @@ function turnColumns(
     new List(),
   ]
   const taken = new SparseList(0)
-  const [due, word, silent] = [new SparseList(null), new SparseList(null), new SparseList(null)]
+  const [due, before] = [new SparseList(null), new SparseList(null)]
+  const [word, silent] = [new SparseList(null), new SparseList(null)]
   for (const [i, { delta }] of wholes.entries()) {
     const { fence, next, entries } = delta
     const brings = bringsOf(delta)
@@ -63,13 +64,13 @@ function turnColumns(
     taken.add(delta.taken.length + delta.refused.length)
     outcome.add(entries.some(isOutcome))
     due.add(park ? park.dueAt : null)
+    before.add(delta.notBefore)
     kind.add(next.kind)
     word.add(park ? park.reason : next.kind === 'end' ? next.status : null)
     silent.add(delta === turns[i]?.delta ? null : true)
   }
-  return [uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, kind, word, silent].map(
-    String,
-  )
+  const numbers = [uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, before]
+  return [...numbers, kind, word, silent].map(String)
 }
 
 function messageColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {

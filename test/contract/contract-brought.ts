@@ -131,6 +131,8 @@ export function broughtContract(on: Case): void {
         async (run) => brought(fenceOf(run, by, 2, 2)),
         async (run) => brought(fenceOf(run, other, 1, 2)),
         async (run) => brought(fenceOf(run, by, 1, 2), { brings: brings(1, { inbox: 1 }) }),
+        // It tells of a time that has not come yet.
+        async (run) => brought(fenceOf(run, by, 1, 2), { notBefore: 4_000_000_000_000 }),
       ]
       for (const one of wrong) {
         const run = await parkedRun(store, by)
