@@ -27,6 +27,9 @@ export function isSchema(value: unknown): value is Schema {
   return typeof standard === 'object' && typeof standard?.validate === 'function'
 }
 
+/** More help nobody, and a list of wrong values may have as many as it is long. */
+const ISSUES_MAX = 100
+
 type Door = 'INPUT_INVALID' | 'PAYLOAD_INVALID'
 
 /** The parsed value; throws what the door says about it. Async validators are awaited. */
@@ -54,11 +57,12 @@ export function parseNow(schema: Schema, value: unknown, door: Door, what: strin
 
 function accepted(checked: Checked<unknown>, door: Door, what: string): unknown {
   if (!checked.issues) return (checked as { value: unknown }).value
-  const issues: Issue[] = checked.issues.map((issue) => ({
+  const issues: Issue[] = checked.issues.slice(0, ISSUES_MAX).map((issue) => ({
     message: issue.message,
     path: issue.path?.map(pathKey),
   }))
-  throw new PerdureError(door, `${what} does not fit its schema: ${listed(issues)}.`, {
+  const all = checked.issues.length
+  throw new PerdureError(door, `${what} does not fit its schema: ${listed(issues, all)}.`, {
     hint: 'correct the value, or the schema in the definition',
     details: { issues },
   })
@@ -70,9 +74,10 @@ function pathKey(segment: unknown): string | number {
   return typeof key === 'number' ? key : String(key)
 }
 
-function listed(issues: readonly Issue[]): string {
+/** Of `count` in all. */
+function listed(issues: readonly Issue[], count: number): string {
   const shown = issues
     .slice(0, 3)
     .map(({ message, path }) => (path?.length ? `${path.join('.')}: ${message}` : message))
-  return shown.join('; ') + (issues.length > 3 ? `; and ${issues.length - 3} more` : '')
+  return shown.join('; ') + (count > 3 ? `; and ${count - 3} more` : '')
 }

@@ -59,7 +59,7 @@ export class Patience {
  */
 export async function startAgain<T>(
   connection: { readonly isReached: boolean },
-  starts: readonly Start[],
+  canRepeat: boolean,
   ask: () => Promise<T>,
 ): Promise<T> {
   const patience = startPatience(connection)
@@ -67,7 +67,7 @@ export async function startAgain<T>(
     try {
       return await ask()
     } catch (error) {
-      if (!isLost(error) || !starts.every(isSame)) throw error
+      if (!isLost(error) || !canRepeat) throw error
       await patience.failed(error, undefined)
     }
   }
@@ -85,7 +85,7 @@ interface Start {
   readonly debounce?: unknown
 }
 
-/** The second one would be the first. */
+/** The second one would be the first. Asked when it is called: the fields are the caller's. */
 export function isSame({ id, message, debounce }: Start): boolean {
   const { id: messageId } = (message ?? { id: '' }) as { readonly id?: unknown }
   return id !== undefined && debounce === undefined && messageId !== undefined

@@ -13,8 +13,8 @@ import type {
   StoredDocument,
 } from '../index.js'
 import { checkOptions, optionInvalid, PerdureError } from '../model/errors.js'
-import { startAgain } from './again.js'
-import { type ClientOptions, Connection, path } from './connection.js'
+import { isSame, startAgain } from './again.js'
+import { bodyText, type ClientOptions, Connection, path } from './connection.js'
 import { follow } from './follow.js'
 import { graphCalls, type RemoteGraphs } from './graphs.js'
 import { makeHandle, sendable } from './handle.js'
@@ -104,10 +104,11 @@ function startCalls(connection: Connection, starts: Starts, spaceOf: SpaceOf) {
         const asked = {
           method: 'POST',
           path: path`/workflows/${workflow}/runs/batch`,
-          body: { items },
+          text: bodyText({ items }),
           workspace,
         } as const
-        const answer = await startAgain(connection, items, () => connection.ask(asked))
+        const canRepeat = items.every(isSame)
+        const answer = await startAgain(connection, canRepeat, () => connection.ask(asked))
         const { items: started } = answer as { items: readonly Started[] }
         for (const { id } of started)
           handles.push(makeHandle(connection, { id, workflow, workspace }))

@@ -110,9 +110,9 @@ export interface Problem {
   readonly details?: object
 }
 
-/** Throws for what cannot go over the wire. */
-export const bodyText = (body: unknown): string =>
-  encode(body, 'a request', BODY_BYTES_MAX, BODY_DEPTH_MAX)
+/** Throws for what cannot go over the wire. `around`: so many levels deeper than a body of its own. */
+export const bodyText = (body: unknown, around = 0): string =>
+  encode(body, 'a request', BODY_BYTES_MAX, BODY_DEPTH_MAX + around)
 
 export function problemOf({ code, title, hint, runId, details }: Problem): PerdureError {
   if (typeof title !== 'string' || typeof hint !== 'string') throw new TypeError('no problem')

@@ -17,5 +17,8 @@ export const answerForeign = (url: string, status: number): PerdureError =>
   new PerdureError(
     'SERVER_UNREACHABLE',
     `What answers at ${url} is not the API of Perdure (status ${status}).`,
-    { hint: 'give the address that serve() or your own server has, without /api/v1' },
+    {
+      hint: 'give the address that serve() or your own server has, without /api/v1',
+      details: { status },
+    },
   )

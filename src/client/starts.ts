@@ -18,10 +18,14 @@ const COUNT_MAX = 500
 const LENGTH_MAX = 256 * 1024
 /** Longer ones go alone: they would hold up the others, and gain nothing. */
 const LONE_LENGTH = 32 * 1024
+/** So many of these fill a request. */
+const LIGHTEST = LENGTH_MAX / COUNT_MAX
 /** Requests that are full need not wait for another, up to so many at a time. */
 const FULL_AT_ONCE = 4
 const LATE_MS = 1_000
 const RICH = '~'
+/** A start is in a list in an object. */
+const LEVELS_AROUND = 2
 
 export type Started = { readonly id: string }
 type Fields = Readonly<Record<string, unknown>>
@@ -33,10 +37,16 @@ export interface Start {
   readonly fields: Fields
 }
 
-/** One that waits, or is under way. */
-interface One extends Start {
+/** As it was when it was called. */
+interface Written extends Pick<Start, 'workflow' | 'workspace'> {
   /** Of its fields. */
   readonly text: string
+  /** The second one would be the first. */
+  readonly canRepeat: boolean
+}
+
+/** One that waits, or is under way. */
+interface One extends Written {
   resolve(started: Started): void
   reject(error: unknown): void
 }
@@ -45,6 +55,8 @@ interface One extends Start {
 interface Space {
   readonly workspace: string | undefined
   waiting: One[]
+  /** What has come since it was last looked whether a request is full: at least `LIGHTEST` for each. */
+  weight: number
   flying: number
 }
 
@@ -58,25 +70,30 @@ export class Starts {
     this.connection = connection
   }
 
-  async start(start: Start): Promise<Started> {
-    const text = bodyText(present(start.fields))
-    if (!this.isGrouping || text.length > LONE_LENGTH) return this.alone({ ...start, text })
-    return new Promise((resolve, reject) => this.add({ ...start, text, resolve, reject }))
+  async start({ workflow, workspace, fields }: Start): Promise<Started> {
+    const text = bodyText(present(fields))
+    const written = { workflow, workspace, text, canRepeat: isSame(fields) }
+    const isLone = text.length > LONE_LENGTH || Object.hasOwn(fields, 'workflow')
+    if (!this.isGrouping || isLone) return this.alone(written)
+    return new Promise((resolve, reject) => this.add({ ...written, resolve, reject }))
   }
 
   private add(one: One): void {
     const { workspace } = one
-    const space = this.spaces.get(workspace) ?? { workspace, waiting: [], flying: 0 }
+    const space = this.spaces.get(workspace) ?? { workspace, waiting: [], weight: 0, flying: 0 }
     this.spaces.set(workspace, space)
     space.waiting.push(one)
+    space.weight += Math.max(one.text.length, LIGHTEST)
+    const isFull = space.weight > LENGTH_MAX
+    if (isFull) space.weight = 0
     // Those that are called in one go are one request.
-    if (space.waiting.length === 1) queueMicrotask(() => this.flush(space))
+    if (isFull || space.waiting.length === 1) queueMicrotask(() => this.flush(space))
   }
 
   private flush(space: Space): void {
     while (space.waiting.length > 0) {
       const group = fitting(space.waiting)
-      const isFull = group.length < space.waiting.length
+      const isFull = group.length === COUNT_MAX || group.length < space.waiting.length
       if (space.flying >= (isFull ? FULL_AT_ONCE : 1)) return
       space.waiting = space.waiting.slice(group.length)
       this.fly(space, group)
@@ -94,25 +111,33 @@ export class Starts {
       this.flush(space)
     }
     const late = setTimeout(land, LATE_MS)
-    void this.sent(group).finally(() => {
+    const over = (): void => {
       clearTimeout(late)
       land()
+    }
+    void this.sent(group).then(over, (error: unknown) => {
+      for (const one of group) one.reject(error)
+      over()
     })
   }
 
-  /** Never throws: each caller hears what is theirs. */
+  /** Each caller hears what is theirs. */
   private async sent(group: readonly One[]): Promise<void> {
     const patience = startPatience(this.connection)
     for (let left = group; left.length > 0; ) {
       try {
         const [first] = left
         if (left.length === 1 && first) return first.resolve(await this.alone(first))
-        return answer(left, await this.together(left))
+        const text = groupText(left)
+        if (text === null) return this.apart(left, null)
+        return answer(left, await this.together(left, text))
       } catch (error) {
         if (isRefused(error) && left.length > 1) return this.apart(left, error)
-        const again = isLost(error) && left.length > 1 ? left.filter(hasSame) : []
+        const again =
+          isLost(error) && left.length > 1 ? left.filter(({ canRepeat }) => canRepeat) : []
         for (const one of left) if (!again.includes(one)) one.reject(error)
         left = again
+        if (left.length === 0) return
         await patience.failed(error, undefined).catch((last: unknown) => {
           for (const one of left) one.reject(last)
           left = []
@@ -127,24 +152,24 @@ export class Starts {
     for (const one of group) this.alone(one).then(one.resolve, one.reject)
   }
 
-  private async together(group: readonly One[]): Promise<readonly Outcome[]> {
+  private async together(group: readonly One[], text: string): Promise<readonly Outcome[]> {
     const { items } = (await this.connection.ask({
       method: 'POST',
       path: '/runs/start',
-      text: groupText(group),
+      text,
       workspace: group[0]?.workspace,
     })) as { items: readonly Outcome[] }
     return items
   }
 
-  private async alone({ workflow, workspace, fields, text }: Start & { text: string }) {
+  private async alone({ workflow, workspace, text, canRepeat }: Written): Promise<Started> {
     const asked = {
       method: 'POST',
       path: path`/workflows/${workflow}/runs`,
       text,
       workspace,
     } as const
-    return (await startAgain(this.connection, [fields], () =>
+    return (await startAgain(this.connection, canRepeat, () =>
       this.connection.ask(asked),
     )) as Started
   }
@@ -167,16 +192,17 @@ const unanswered = (): PerdureError =>
     hint: 'look whether client and server are of one version; a start with an id may be repeated',
   })
 
-const hasSame = ({ fields }: One): boolean => isSame(fields)
-
-const isRefused = (error: unknown): boolean =>
-  PerdureError.is(
+/** As a whole, before anything of it was started: by the server, or by what stands before it and knows other routes only. */
+function isRefused(error: unknown): boolean {
+  if (isLost(error)) {
+    const { status = 0 } = (error as PerdureError).details as { readonly status?: number }
+    return status >= 400 && status < 500
+  }
+  return PerdureError.is(
     error,
-    'ROUTE_UNKNOWN',
-    'METHOD_NOT_ALLOWED',
-    'REQUEST_INVALID',
-    'REQUEST_TOO_LARGE',
+    ...(['ROUTE_UNKNOWN', 'METHOD_NOT_ALLOWED', 'REQUEST_INVALID', 'REQUEST_TOO_LARGE'] as const),
   )
+}
 
 /** Those that go in one request: at least the first. */
 function fitting(waiting: readonly One[]): readonly One[] {
@@ -189,11 +215,15 @@ function fitting(waiting: readonly One[]): readonly One[] {
   return waiting.slice(0, count)
 }
 
-/** Put together of what is written; where JSON is not enough for one of them, all are written once more. */
-function groupText(group: readonly One[]): string {
+/** Put together of what is written; where JSON is not enough for one of them, all are written once more. null: they cannot be, together. */
+function groupText(group: readonly One[]): string | null {
   if (group.some(({ text }) => text.startsWith(RICH))) {
     const items = group.map(({ workflow, text }) => ({ workflow, ...(decode(text) as object) }))
-    return bodyText({ items })
+    try {
+      return bodyText({ items }, LEVELS_AROUND)
+    } catch {
+      return null
+    }
   }
   const items = group.map(({ workflow, text }) => {
     const rest = text === '{}' ? '}' : `,${text.slice(1)}`

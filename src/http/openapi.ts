@@ -45,10 +45,10 @@ function pathOf(one: Route) {
       ...(names.length > 0 && { params }),
       ...(one.query && { query: one.query as z.ZodObject }),
       ...(one.role !== 'anyone' && { headers }),
-      ...(one.body && {
+      ...(one.shownBody && {
         body: {
           required: !one.isBodyOptional,
-          content: { 'application/json': { schema: one.body } },
+          content: { 'application/json': { schema: one.shownBody } },
         },
       }),
     },

@@ -57,6 +57,8 @@ export interface Route {
   readonly summary: string
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
+  /** As it is documented, where the handler checks its parts. */
+  readonly shownBody: z.ZodType | null
   /** It may be left out. */
   readonly isBodyOptional: boolean
   readonly status: number
@@ -76,6 +78,7 @@ interface Spec<Q, B> {
   readonly summary: string
   readonly query?: Q
   readonly body?: B
+  readonly shownBody?: z.ZodType
   readonly answer?: z.ZodType
   readonly status?: number
   readonly isAtRoot?: boolean
@@ -95,6 +98,7 @@ export function route<Q extends z.ZodType | undefined, B extends z.ZodType | und
     ...spec,
     query: spec.query ?? null,
     body: spec.body ?? null,
+    shownBody: spec.shownBody ?? spec.body ?? null,
     answer: spec.answer ?? null,
     handle: (call) => spec.handle(call as unknown as Call<Out<Q>, Out<B>>),
   }

@@ -30,7 +30,9 @@ export class Adoption {
         continue
       }
       if (this.frames.loading.has(uid)) continue
-      if (this.strangers.get(uid)?.epoch !== epoch || !mayAdopt) {
+      const before = this.strangers.get(uid)
+      // It may have gone on meanwhile, under the same epoch (bringing.ts).
+      if (before?.epoch !== epoch || before.seq !== row.seq || !mayAdopt) {
         strangers.set(uid, row)
         continue
       }

@@ -6,7 +6,7 @@
 //
 // Invariants
 //   B1. What is brought is stored by the first delta of the frame, or not at all: then the frame is dropped, and it goes as any message.
-//   B2. The messages of one run go in the order in which they have come. One that comes again under its id, while the first is on its
+//   B2. The messages that come for one run while something is brought to it go in the order in which they have come. One that comes again under its id, while the first is on its
 //       way, is that one.
 
 import type { Uid } from '../model/ids.js'
@@ -54,6 +54,8 @@ export class Bringing {
   private readonly frames: Frames
   private readonly host: Host
   private readonly lines = new Map<Uid, Line>()
+  /** Of all that is not stored yet. */
+  bytes = 0
 
   constructor(frames: Frames, host: Host) {
     this.frames = frames
@@ -65,10 +67,9 @@ export class Bringing {
     const line = this.lineOf(to)
     const same = line && !isNew ? sameIn(line, message) : null
     if (same) return same.coming
-    if (line && line.behind.length >= BROUGHT_MAX) return null
     const kept = line ? null : this.frames.keptOf(to)
     if (!line && !(kept && this.isReady(kept, message))) return null
-    const sender = newSender(message, isNew)
+    const sender = this.newSender(message, isNew)
     if (line) line.behind.push(sender)
     else if (kept) this.begin(kept, [sender])
     return sender.coming
@@ -123,27 +124,34 @@ export class Bringing {
     return frame.questions.hears(name)
   }
 
-  private begin(kept: Frame, senders: readonly Sender[]): void {
+  /** So many at once; the others come behind them. */
+  private begin(kept: Frame, all: readonly Sender[]): void {
     const { uid } = kept.run
     const frame = this.frames.recall(uid, kept.out.ackedSeq)
     if (!frame) return
     const inbox = frame.mail.seen
+    const senders = all.slice(0, BROUGHT_MAX)
     const messages = senders.map(({ message }) => message)
     const at = this.host.anchor.now()
-    this.lines.set(uid, { brought: senders, behind: [] })
+    this.lines.set(uid, { brought: senders, behind: all.slice(BROUGHT_MAX) })
     frame.out.brings({ inbox, messages, areNew: senders.every(({ isNew }) => isNew) })
     frame.mail.put(messages.map((message, i) => ({ ...message, no: inbox + i + 1, at })))
     this.frames.add(frame)
     frame.resume(frame.epoch)
   }
-}
 
-function newSender(message: NewMessage, isNew: boolean): Sender {
-  let told: Sender['told'] = () => {}
-  const coming = new Promise<Brought | null>((resolve) => {
-    told = resolve
-  })
-  return { message, isNew, told, coming }
+  private newSender(message: NewMessage, isNew: boolean): Sender {
+    const bytes = message.payload?.length ?? 0
+    this.bytes += bytes
+    let told: Sender['told'] = () => {}
+    const coming = new Promise<Brought | null>((resolve) => {
+      told = (brought) => {
+        this.bytes -= bytes
+        resolve(brought)
+      }
+    })
+    return { message, isNew, told, coming }
+  }
 }
 
 function sameIn({ brought, behind }: Line, { id }: NewMessage): Sender | null {

@@ -214,7 +214,7 @@ export class KernelHost implements Kernel {
     ports.fault('close.before')
     await this.host.close()
     this.isShut = true
-    this.patience.close()
+    this.patience.end()
     try {
       ports.fault('leave.before')
       await this.store.leave(lease.worker)
@@ -244,9 +244,11 @@ export class KernelHost implements Kernel {
   /** Without a claim, if the run waits in this process; null: it is to be sent as any message. */
   private bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
     this.checkOpen()
-    const coming = this.host.bringing.bring(to, message, isNew)
+    const { bringing, options } = this.host
+    if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
+    const coming = bringing.bring(to, message, isNew)
     if (!coming) return null
-    const { ports } = this.host.options
+    const { ports } = options
     return new Promise((resolve, reject) => {
       const patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
       ports.fault('message.before')

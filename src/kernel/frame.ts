@@ -262,13 +262,12 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     return this.questions.nextDue(this.stopping ? null : limitOf(this))
   }
 
-  /** While the run is ours its due times are armed here; parked, the row has the earliest. */
+  /** Of what is ours; parked, the row has the earliest. */
   private arm(): void {
     this.alarm.silence()
     if (this.questions.size === 0) return this.body.awaitsForeign()
     const due = this.nextDue()
-    if (due === null) return
-    this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
+    if (due !== null) this.alarm.ringIn(due - this.deps.now(), () => this.lookAgainNow())
   }
 
   // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -364,6 +363,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
       this.out.restore(sent.parts, sent.parts.ofEnd)
       this.end = null
       this.stopping = null
+      if (sent.delta.brings) this.deps.forgotten(this.run.uid)
       if (answer.stop === 'pause') return this.handOver('anew')
       // After a refusal it knows what never happened: it begins from its journal.
       if (!this.body.undos.isUnsaid) return this.deps.load(this.run.uid)

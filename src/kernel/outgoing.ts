@@ -85,6 +85,10 @@ export class Outgoing {
     this.taken.push(no)
   }
 
+  get isUntold(): boolean {
+    return this.untold !== null
+  }
+
   /** They go out with what comes of them. */
   brings(untold: Brings): void {
     this.untold = untold

@@ -30,7 +30,14 @@ export class Patience {
     if (this.waiting.size === 0) this.close()
   }
 
-  close(): void {
+  /** Nobody will hear anything more. */
+  end(): void {
+    this.close()
+    for (const { giveUp } of this.waiting) giveUp()
+    this.waiting.clear()
+  }
+
+  private close(): void {
     this.offTimer?.()
     this.offTimer = null
   }

@@ -32,10 +32,15 @@ export function isToSay({ out, questions }: HeldRun): boolean {
   return out.waiting && !questions.runsEarly()
 }
 
-/** O3: nothing reaches outside before what was answered before it was asked for is durable. */
+/**
+ * O3: nothing reaches outside before what was answered before it was asked for is durable. Until what it was brought is stored
+ * the run is not ours.
+ */
 function mayStart(frame: Startable, ask: StepAsk): boolean {
-  const { out, deps } = frame
-  if (out.ackedSeq >= ask.afterSeq || deps.defects.has('start-before-durable')) return true
+  const { out, deps, inFlight } = frame
+  if (deps.defects.has('start-before-durable')) return true
+  const isPastStored = out.ackedSeq >= ask.afterSeq
+  if (isPastStored) return !out.isUntold && !inFlight?.delta.brings
   return ask.order.isEarly === true && out.lastSeq - out.ackedSeq < EARLY_ENTRIES_MAX
 }
 

@@ -156,6 +156,8 @@ export class WorkerHost {
     for (const frame of this.frames.active.values()) frame.handOver()
     await this.within(() => this.frames.active.size === 0)
     this.frames.loseAll()
+    // What was brought to them is sent as any message now.
+    await new Promise<void>((resolve) => this.options.ports.quiet.next(resolve))
     await this.within(() => this.committer.idle)
     this.publisher.close()
     this.offUpkeep()

@@ -109,7 +109,7 @@ export const FOLLOWED_MS = 10 * 60_000
 /** Of a graph that is stored. */
 export const GRAPH_BYTES_MAX = 1024 * 1024
 
-/** So many messages wait for what was brought to their run before them; more go as any. */
-export const BROUGHT_MAX = 1_000
+/** So many messages are brought to a run at once. */
+export const BROUGHT_MAX = 500
 /** A run that is due sooner is not brought anything: what is due comes first. */
 export const BROUGHT_MARGIN_MS = 1_000

@@ -9,6 +9,7 @@
 //       and the replica is made anew of what is there.
 
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../kernel/ports.js'
 import { StoreUnavailable } from '../kernel/store.js'
 import { PerdureError } from '../model/error.js'
@@ -21,6 +22,7 @@ export type Write = (typeof WRITES)[number]
 
 /** How long a round is sent again before those who wait are told that the database is away. */
 const RESEND_MS = 2_000
+const AGAIN_MS = 5
 /** Entries per answer of Redis. */
 const PAGE = 1_000
 /** Of one batch, about. */
@@ -220,6 +222,8 @@ export class RedisLog {
       } catch (error) {
         const isRefused = (error as { name?: unknown }).name === 'ReplyError'
         if (isRefused || this.isClosed || performance.now() >= until) throw error
+        // A connection that is closing refuses at once, and says that it is closed when somebody lets it.
+        await sleep(AGAIN_MS)
       }
     }
   }

@@ -4,22 +4,30 @@ import type { Brings, Fence, TurnDelta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
 import type { Instant } from '../model/run.js'
 import type { MemoryRun } from './memory-run.js'
+import { isBroughtWhole } from './pack-brought.js'
+
+interface Bringer {
+  readonly by: Worker
+  /** It has not left, and nobody took it for dead. */
+  readonly isMember: boolean
+  readonly now: Instant
+  readonly mailboxMax: number
+}
 
 /** The messages are in the mailbox and the run is its last owner's again; false: it is not where it was left. */
 export function bring(
   row: MemoryRun | undefined,
-  { fence, brings, notBefore }: TurnDelta,
-  {
-    by,
-    now,
-    mailboxMax,
-  }: { readonly by: Worker; readonly now: Instant; readonly mailboxMax: number },
+  delta: TurnDelta,
+  { by, now, isMember, mailboxMax }: Bringer,
 ): boolean {
+  const { fence, brings, notBefore, next } = delta
+  if (!isMember && (next.kind === 'go' || !isBroughtWhole(delta))) return false
   if (!row || !brings || fence.owner !== by.id || !isAsLeft(row, fence, brings, now)) return false
   if (notBefore !== null && notBefore > now) return false
   const { inbox, messages } = brings
   const isKnown = messages.some(({ id }) => row.messages.some((known) => known.id === id))
   if (!brings.areNew && isKnown) return false
+  if (new Set(messages.map(({ id }) => id)).size < messages.length) return false
   if (inbox - row.taken + messages.length > mailboxMax) return false
   for (const [i, message] of messages.entries()) {
     const mark = { takenSeq: null, replySeq: null }

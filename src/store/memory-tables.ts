@@ -18,6 +18,7 @@ import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
 import { idKey, type MemoryRun, release, setDue, versionFor } from './memory-run.js'
+import { isBroughtWhole } from './pack-brought.js'
 import { createdMeta } from './pack-commit.js'
 import { isOutcome } from './pack-turns.js'
 
@@ -267,7 +268,8 @@ export class MemoryTables {
     { by, now, resent }: Batch,
   ): 'repeated' | Answer | null {
     const { mailboxMax } = this
-    if (!delta.brings || bring(row, delta, { by, now, mailboxMax })) return null
+    const isMember = this.workers.has(by.id)
+    if (!delta.brings || bring(row, delta, { by, isMember, now, mailboxMax })) return null
     return resent && isBrought(row, delta) ? 'repeated' : { kind: 'stale' }
   }
 
@@ -353,7 +355,12 @@ export class MemoryTables {
     const fate = fates.get(delta) ?? { kind: 'stale' }
     if (fate !== 'applied' && fate !== 'repeated') return fate
     const { uid } = delta.fence
-    return { ...done(uid, this.runs.get(uid)), repeated: fate === 'repeated' }
+    const answer = done(uid, this.runs.get(uid))
+    if (fate === 'repeated') return { ...answer, repeated: true }
+    // Answered before anything else of the batch is done: this is what it has brought itself.
+    const { brings } = delta
+    if (!brings || !isBroughtWhole(delta)) return answer
+    return { ...answer, inbox: brings.inbox + brings.messages.length, stop: null }
   }
 
   protected append(row: MemoryRun, entry: NewEntry): void {

@@ -3114,7 +3114,7 @@ end $f$;` },
 -- B1. The fence is where the run was left: parked, under the same epoch, with the same last entry and the same number of messages.
 --     Whatever has happened to it since has changed one of these. The epoch stays: nobody else has had the run under it.
 -- B2. A run that is to stop, waits for a slot, is suspected or diverged, or is due by now is not taken: what is due comes first. Nor is one
---     whose turn tells of a time that has not come here yet (b_before): it would be taken, and the turn refused.
+--     that would stay with a worker which has left, or whose turn tells of a time that has not come here yet (b_before): it would be taken, and the turn refused.
 -- B3. Rows of others are locked here, so nothing is waited for: what is locked is \`busy\`, and sent again.
 -- B4. Sent again, the last entry under our epoch says that it was stored, as with any turn; without entries the first message does.
 -- B5. Ids that others may know too (is_doubtful) are looked up first: a message that is there already is not brought a second time.
@@ -3142,6 +3142,7 @@ declare
   known int[] := '{}';
   just int[];
   plan_mode text;
+  is_member boolean := true;
   is_whole boolean;
   spans text;
   refusals text;
@@ -3154,6 +3155,10 @@ begin
       where exists (select 1 from messages m where m.uid = b_uid[n.turn] and m.id = n.id));
     plan_mode := set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
+  if 'go' = any (b_next) then
+    perform 1 from workers w where w.id = by_id for key share;
+    is_member := found;
+  end if;
   -- No condition below is one that an index of \`runs\` has: the primary key is the only way to the row (C3 and C6 of the commit call).
   with l as materialized (
     select d.*, r.uid as run from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_taken, b_outcome, b_due, b_before, b_next, b_word, b_silent)
@@ -3163,6 +3168,7 @@ begin
           where r.uid = d.uid and d.i <> all (known) and d.owner = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
             and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
             and coalesce(least(r.due_at, r.deadline_at) > now_at, true) and coalesce(instant_v1(d.before) <= now_at, true)
+            and (is_member or d.next <> 'go')
             and r.crashes + 0 < suspect_from and r.inbox - r.taken + d.mail <= mailbox_max
           for no key update skip locked) r),
   u as (
@@ -3217,7 +3223,8 @@ begin
           when not r.is_elsewhere then 'busy'
           else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\\x1e')
       into refusals
-      from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_silent) with ordinality b (uid, owner, epoch, seq, count, inbox, mail, silent, i)
+      from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_next, b_silent)
+        with ordinality b (uid, owner, epoch, seq, count, inbox, mail, next, silent, i)
       left join lateral (
         select n.id from unnest(n_turn, n_no, texts_v1(n_id)) n (turn, no, id) where n.turn = b.i and n.no = 1 limit 1) n on true
       left join lateral (select m.no from messages m where m.uid = b.uid and m.no = b.inbox + 1 and m.id = n.id limit 1) m on true
@@ -3226,7 +3233,8 @@ begin
       left join lateral (
         select r.inbox, r.stop, num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) < 5
             or r.epoch <> b.epoch or r.seq <> b.seq or r.inbox <> b.inbox or coalesce(least(r.due_at, r.deadline_at) <= now_at, false)
-            or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or b.owner <> by_id as is_elsewhere
+            or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or b.owner <> by_id
+            or (b.next = 'go' and not is_member) as is_elsewhere
           from runs r where r.uid = b.uid limit 1) r on true
       where not applied[b.i] and b.silent is not true;
     answers := nullif(concat_ws(E'\\x1e', answers, refusals), '');

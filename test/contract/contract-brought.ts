@@ -120,6 +120,16 @@ export function broughtContract(on: Case): void {
     expect((await store.beat(by)).owned.map(({ uid }) => uid)).toEqual([goes.uid])
   })
 
+  on('leaves no run with a worker that has left', async ({ store }) => {
+    const by = await joined(store)
+    const run = await parkedRun(store, by)
+    await store.leave(by)
+    const own = { entries: [TAKEN], answers: [], next: { kind: 'go' } } as const
+    const delta = brought(fenceOf(run, by, 1, 2), own)
+    expect(await kinds(store, by, delta)).toEqual(['stale'])
+    await isUntouched(store, run, delta)
+  })
+
   on(
     'is stale where the run is not as it was left, and writes nothing',
     async ({ store, advance }) => {

@@ -228,3 +228,67 @@ test('a server that does not know the route, or refuses the whole, is asked star
   expect(await both()).toEqual([GROUP, LONE, LONE])
   expect(await both()).toEqual([LONE, LONE])
 })
+
+test('what stands before a server and refuses the route is asked start by start too', async () => {
+  const { client, asked } = meddled({
+    before: ({ path }) =>
+      path === GROUP ? new Response('<h1>Forbidden</h1>', { status: 403 }) : undefined,
+  })
+  await Promise.all([client.start(echo, 1), client.start(echo, 2)])
+  expect(asked.map(({ path }) => path)).toEqual([GROUP, LONE, LONE])
+})
+
+test('one that is nested as deep as may be harms none of those beside it', async () => {
+  const { client, asked } = meddled({})
+  const deep: unknown = JSON.parse(`${'['.repeat(63)}1${']'.repeat(63)}`)
+  const inputs = [deep, new Date(3), 1]
+  const handles = await Promise.all(inputs.map((input) => client.start(echo, input)))
+  expect(counts(asked)).toEqual([3])
+  expect(await Promise.all(handles.map((one) => one.result()))).toEqual(inputs)
+})
+
+test('requests that are full go beside one that takes long', async () => {
+  let release = (): void => {}
+  const held = new Promise<undefined>((resolve) => {
+    release = () => resolve(undefined)
+  })
+  const { client, asked } = meddled({ before: ({ path }) => (path === LONE ? held : undefined) })
+  const work = [client.start(echo, 0)]
+  await Promise.resolve()
+  for (let n = 1; n <= 1_200; n += 1) {
+    work.push(client.start(echo, n))
+    // Each is called by itself.
+    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(counts(asked)).toEqual([1, 500, 500])
+  release()
+  await Promise.all(work)
+  expect(counts(asked).reduce((sum, count) => sum + count)).toBe(1_201)
+})
+
+test('whether a start may be repeated is decided when it is called', async () => {
+  let isLost = false
+  const { client, asked } = meddled({
+    before: () => {
+      if (isLost) throw new TypeError('the connection was lost')
+      return undefined
+    },
+  })
+  await client.get('nobody')
+  isLost = true
+  const message: { name: string; payload: number; id?: string } = { name: 'go', payload: 1 }
+  const work = [1, 2].map((n) => client.start(echo, n, { id: `repeat-${n}`, message } as never))
+  message.id = 'too-late'
+  expect(await Promise.all(work.map(codeOf))).toEqual(['SERVER_UNREACHABLE', 'SERVER_UNREACHABLE'])
+  expect(asked).toHaveLength(2)
+})
+
+test('an option that is called as the definition is refused, and starts nothing else', async () => {
+  const { client } = meddled({})
+  const work = [
+    client.start(echo, new Date(1)),
+    client.start(echo, 1, { workflow: 'failing', id: 'slipped' } as never),
+  ]
+  expect(await Promise.all(work.map(codeOf))).toEqual([null, 'REQUEST_INVALID'])
+  expect(await server.engine.get('slipped')).toBeNull()
+})

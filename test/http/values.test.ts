@@ -163,6 +163,17 @@ describe('values', () => {
     expect([got.status, got.json.code]).toEqual([400, 'REQUEST_INVALID'])
   })
 
+  test('a rich body in which one value stands in many places is counted as often', async () => {
+    const list = Array.from({ length: 20_000 }, (_, n) => n)
+    const input = { at: new Date(0), list }
+    const items = Array.from({ length: 100 }, () => ({ workflow: 'echo', input }))
+    const raw = encode({ items }, 'a body')
+    expect(raw.length).toBeLessThan(300_000)
+    const headers = { 'content-type': RICH }
+    const got = await server.ask('POST', '/api/v1/runs/start', { raw, headers })
+    expect([got.status, got.json.code]).toEqual([413, 'REQUEST_TOO_LARGE'])
+  })
+
   test('a rich body that is nested without end is refused, and harms nothing', async () => {
     const deep = `~[${Array.from({ length: 50_000 }, (_, i) => `{"input":${i + 1}}`).join()},1]`
     const got = await server.ask('POST', START, { raw: deep, headers: { 'content-type': RICH } })

@@ -4,7 +4,7 @@ import type { Kernel } from '../../src/kernel/api.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
 import { createKernel } from '../../src/kernel/engine.js'
 import type { Hint, Ports } from '../../src/kernel/ports.js'
-import { type Store, StoreRefused } from '../../src/kernel/store.js'
+import { type Answer, type Delta, type Store, StoreRefused } from '../../src/kernel/store.js'
 import type { RunId } from '../../src/model/ids.js'
 import type { Program, StepOrder, Turn } from '../../src/model/program.js'
 import { NO_RETRY } from '../../src/model/retry.js'
@@ -31,6 +31,8 @@ export class Bench {
   private timers: { at: number; callback: () => void }[] = []
   private readonly listeners = new Set<(hint: Hint) => unknown>()
   private opened = 0
+  /** Says what the database answers to these, without asking it; null: it is asked. */
+  answers: ((deltas: readonly Delta[]) => readonly Answer[] | null) | null = null
   private held: { apply(): void; refuse(): void }[] | null = null
 
   open(build: string, body: (turn: Turn) => Promise<string>, closeGraceMs = 0): Promise<Kernel> {
@@ -89,7 +91,11 @@ export class Bench {
     const { memory } = this
     const commit: Store['commit'] = (by, deltas, options) =>
       new Promise((resolve, reject) => {
-        const apply = (): void => resolve(memory.commitNow(by, deltas, options))
+        const apply = (): void => {
+          const answers = this.answers?.(deltas) ?? null
+          if (answers === null) return resolve(memory.commitNow(by, deltas, options))
+          resolve({ now: this.now, answers, claimed: [], feedId: null, isAsking: false })
+        }
         const refuse = (): void => reject(new StoreRefused('unstorable', '22P05'))
         if (this.held) this.held.push({ apply, refuse })
         else apply()

@@ -106,7 +106,8 @@ describeOn(['pglite', 'postgres18', 'redis'], 'an event machine', (database) => 
     const id = fresh('c')
     for (const by of [1, 1]) await engine.send(definition, id, { type: 'ADD', by })
     const before = engine.counters['message.brought']
-    const add = (given: { id: string }) => engine.send(definition, id, { type: 'ADD', by: 1 }, given)
+    const add = (given: { id: string }) =>
+      engine.send(definition, id, { type: 'ADD', by: 1 }, given)
     const given = ['a', 'a', 'b', 'c', 'b', 'c', 'a']
     const sent = await Promise.all(given.map((one) => add({ id: one })))
     const counts = sent.map(({ snapshot }) => (snapshot.context as { count: number }).count)

@@ -66,7 +66,7 @@ interface Pending {
   readonly life: Life | null
   readonly label: string
   readonly run: () => void
-  readonly at: number
+  at: number
   readonly n: number
   off: boolean
 }
@@ -106,6 +106,7 @@ export class Scheduler {
 
   /** Happens at `now + ms` or at any time after. Gives back the way to call it off. */
   after(life: Life | null, ms: number, label: string, run: () => void): () => void {
+    if (Number.isNaN(ms)) throw new Error(`${label} is to happen at no time`)
     this.count += 1
     const pending = { life, label, run, at: this.now + ms, n: this.count, off: false }
     if (ms <= 0) this.ready.push(pending)
@@ -183,7 +184,9 @@ export class Scheduler {
       if (last && chosen !== last) this.ready[at] = last
       if (!chosen || chosen.off || chosen.life?.alive === false) continue
       if (chosen.life && chosen.life.heldUntil > this.now) {
-        this.pushLater({ ...chosen, at: chosen.life.heldUntil })
+        // The same one: whoever may call it off still can.
+        chosen.at = chosen.life.heldUntil
+        this.pushLater(chosen)
         continue
       }
       return chosen

@@ -127,7 +127,11 @@ async function settle(world: World, clients: Clients): Promise<void> {
       return scheduler.fail('invariant 32', `not over after healing: ${shown.join('; ')}`)
     }
     clients.answerAll()
-    await scheduler.run(scheduler.now + 500, isOver, EVENTS_MAX)
+    const { now, events } = scheduler
+    await scheduler.run(now + 500, isOver, EVENTS_MAX)
+    // Without this it would be asked for ever, and no timer would ever say so.
+    if (scheduler.now === now && scheduler.events === events)
+      scheduler.fail('stuck', 'nothing can happen any more, and not all runs are over')
   }
   if (scheduler.failure) return
   checkEnd(world, clients)

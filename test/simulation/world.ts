@@ -255,12 +255,14 @@ export class World implements Witness {
     if (!kernel || process.closing || !process.life.alive) return
     process.closing = true
     this.scheduler.note(`${process.life.name} closes`)
-    void kernel.close().then(() => {
+    const failed = (error: unknown): void =>
+      this.scheduler.fail('exception', `${process.life.name} did not close: ${error}`)
+    kernel.close().then(() => {
       this.watch.closed(process)
       // What it still does is seen for a while: it must be nothing.
       this.scheduler.after(null, 1_000, `${process.life.name} exits`, () => this.end(process))
       this.bootLater(process.slot, this.scheduler.rng.pick([1, 300]))
-    })
+    }, failed)
   }
 
   heal(): void {

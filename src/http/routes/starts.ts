@@ -8,12 +8,9 @@ import { dict, problemSchema } from '../schemas.js'
 import { checkWorkspace, sameKey } from './shared.js'
 import { BATCH_MAX, known, loneFields, optionsOf } from './workflows.js'
 
-const item = z.strictObject({ workflow: z.string(), ...loneFields })
+const NAMES_MAX = 100
 
-/** As it is documented. Each is checked by itself, so that one that is wrong is not the end of the others. */
-const items = z.array(
-  dict.openapi(z.toJSONSchema(item, { io: 'input', unrepresentable: 'any' }) as object),
-)
+const item = z.strictObject({ workflow: z.string(), ...loneFields })
 
 const started = z.object({ id: z.string().optional(), problem: problemSchema.optional() })
 
@@ -23,7 +20,9 @@ const startAll = route({
   role: 'operator',
   tag: 'workflows',
   summary: `Starts up to ${BATCH_MAX} runs of any definitions. Each item is answered for itself: with an id, or with a problem.`,
-  body: z.strictObject({ items }),
+  body: z.strictObject({ items: z.array(dict) }),
+  // Each is checked by itself, so that one that is wrong is not the end of the others.
+  shownBody: z.strictObject({ items: z.array(item) }),
   answer: z.object({ items: z.array(started) }),
   handle: async (call) => {
     const { length } = call.body.items
@@ -54,8 +53,8 @@ async function startOne(
   const { client, key } = call
   const { workflow, ...start } = checked(item, given, `body.items.${i}`) as z.output<typeof item>
   checkWorkspace(call, start.workspace)
-  const id = sameKey(key === undefined ? undefined : (start.id ?? `${key}:${i}`), start.id)
   if (refusals.has(workflow)) throw refusals.get(workflow)
+  const id = sameKey(key === undefined ? undefined : (start.id ?? `${key}:${i}`), start.id)
   const options = optionsOf(start, id) as never
   return (await client.start(workflow, start.input as never, options)).id
 }
@@ -66,6 +65,10 @@ async function startOne(
  */
 async function refusalsOf(call: Call<unknown, { items: readonly unknown[] }>): Promise<Refusals> {
   const names = new Set(call.body.items.map((one) => (one as { workflow?: unknown }).workflow))
+  if (names.size > NAMES_MAX) {
+    const most = `${NAMES_MAX} definitions in one batch`
+    throw requestTooLarge(`it names ${names.size} definitions`, most)
+  }
   const refusals = new Map<string, unknown>()
   for (const name of names) {
     if (typeof name !== 'string') continue
