@@ -269,7 +269,7 @@ export const GOALS = [
   },
   {
     workload: 'W12',
-    text: 'starts through perdure/client, which sends those that come together as one request: runs per second of CPU of the server, to runs in the process',
+    text: 'starts through perdure/client: runs per second of CPU of the server, to runs in the process',
     value: of('service', 'clientPerCore'),
     to: of('service', 'inProcessPerCore'),
     atLeast: 0.5,
@@ -277,7 +277,7 @@ export const GOALS = [
   },
   {
     workload: 'W12',
-    text: 'one request per start: runs per second of CPU of the server, to runs in the process',
+    text: 'one request per start: runs per second of CPU of the server, to the same',
     value: of('service', 'perCore'),
     to: of('service', 'inProcessPerCore'),
     atLeast: 0.5,

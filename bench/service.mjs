@@ -179,13 +179,20 @@ async function timed(times, once) {
 
 const START = JSON.stringify({ input: { payload: PAYLOAD } })
 
-/** One request for each start. */
+/** One request for each start, by autocannon. */
 const oneByOne = {
   lanes: CONNECTIONS,
   warmLanes: WARM_CONNECTIONS,
-  starter(url, lanes) {
-    const call = makeCaller(url, lanes)
-    return () => call('POST', '/workflows/single/runs', START)
+  async load(url, connections, seconds) {
+    const { default: autocannon } = await import('autocannon')
+    const result = await autocannon({
+      ...{ url: `${url}/api/v1/workflows/single/runs`, method: 'POST', body: START },
+      headers: { 'content-type': 'application/json' },
+      ...{ connections, duration: seconds },
+    })
+    const { latency, errors, non2xx } = result
+    if (errors + non2xx > 0) throw new Error(`${errors + non2xx} starts were not answered well`)
+    return { count: result['2xx'], ms: result.duration * 1000, p50: latency.p50, p99: latency.p99 }
   },
 }
 
@@ -193,34 +200,31 @@ const oneByOne = {
 const throughClient = {
   lanes: width,
   warmLanes: width,
-  starter(url) {
+  async load(url, callers, seconds) {
     const client = createClient(url)
-    return () => client.start('single', { payload: PAYLOAD })
+    const isOver = after(seconds)
+    const times = []
+    const caller = async () => {
+      while (!isOver()) await timed(times, () => client.start('single', { payload: PAYLOAD }))
+    }
+    const from = performance.now()
+    await Promise.all(Array.from({ length: callers }, caller))
+    return { count: times.length, ms: performance.now() - from, ...spread(times) }
   },
 }
 
 /** The CPU counts until all that was started has ended: as in W1, where a run is waited for. */
-async function startsOver(server, seconds, { lanes, warmLanes, starter }) {
-  const load = async (count, isOver) => {
-    const start = starter(server.url, count)
-    const times = []
-    const lane = async () => {
-      while (!isOver()) await timed(times, start)
-    }
-    const from = performance.now()
-    await Promise.all(Array.from({ length: count }, lane))
-    return { times, ms: performance.now() - from }
-  }
+async function startsOver(server, seconds, { lanes, warmLanes, load }) {
   const first = await server.ask('steps')
-  const warmed = await load(warmLanes, after(WARM_SECONDS))
-  const steps = first + warmed.times.length
+  const warmed = await load(server.url, warmLanes, WARM_SECONDS)
+  const steps = first + warmed.count
   await server.ask('settled', { steps })
   const before = await server.ask('cpu')
-  const { times, ms } = await load(lanes, after(seconds))
-  await server.ask('settled', { steps: steps + times.length })
+  const { count, ms, p50, p99 } = await load(server.url, lanes, seconds)
+  await server.ask('settled', { steps: steps + count })
   const cpu = await server.ask('cpu')
   const spent = secondsOf(cpu) - secondsOf(before)
-  return { perSecond: (times.length * 1000) / ms, perCore: times.length / spent, ...spread(times) }
+  return { perSecond: (count * 1000) / ms, perCore: count / spent, p50, p99 }
 }
 
 /** What autovacuum does in time, if runs come one by one. Here it would begin in the midst of what is measured. */

@@ -6,7 +6,8 @@
 //   npm run bench -- --only w2,w3            some of w1 … w8, w10 … w13, statements
 //   npm run bench -- --peers none            none, all, or some of dbos,openworkflow,restate,bullmq,graphile
 //   npm run bench -- --rounds 5              instead of 3
-//   npm run bench -- --only w4 --add         puts what was measured apart into the page of the last whole run, and says so
+//   npm run bench -- --only w4 --add         puts what was measured apart into the page of the last whole run, and says so;
+//                                            with all peers that it is about
 //   npm run bench -- --page                  writes the page again from the figures of the last whole run
 //
 // The figures of the last run, whole or not, are in .cache/bench.json.
@@ -49,7 +50,7 @@ async function bench() {
   const measures = all.filter(({ id, of = id }) => !only || only.includes(of))
   if (measures.length === 0)
     throw new Error(`--only ${values.only}: w1 … w8, w10 … w13 or statements`)
-  if (peers.length > 0) {
+  if (peers.length > 0 || measures.some(({ id }) => id === 'service')) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))
   }
@@ -75,10 +76,17 @@ async function bench() {
   const minutes = Math.ceil((Date.now() - startedAt) / 60_000)
   const recorded = { ...runner.about(), minutes, rounds, absent: runner.absent, figures }
   writeFileSync(LAST, json(recorded)) // for whoever wants to compare two runs
-  const isWhole = !values.quick && peers.length === PEERS.length
+  const isWith = (name) => peers.includes(name) || !PEERS.includes(name)
+  const isWhole = !values.quick && measures.every((one) => partners(one, PEERS).every(isWith))
   if (isWhole && !only) writePage(recorded)
   else if (isWhole && values.add) writePage(added(recorded, measures))
   else say('\nThis was not the whole bench: docs/benchmarks.md stays as it is.')
+}
+
+/** The systems that a measure is about, as far as the plan says. */
+function partners({ systems }, all) {
+  if (systems === 'own') return []
+  return Array.isArray(systems) ? systems : all
 }
 
 /** What was measured apart takes the place of what the last whole run has, and is said to be so. */
