@@ -119,6 +119,9 @@ async function settle(world: World, clients: Clients): Promise<void> {
       // Leases of the dead run out, and what they had to say is inherited; a start that was late may still come.
       await scheduler.run(until, () => !isUnsaid(), EVENTS_MAX)
       await scheduler.run(scheduler.now + 2_000, () => false, EVENTS_MAX)
+      // What was retried meanwhile may have ended just now: whoever stored that has not heard so.
+      const { now } = scheduler
+      await scheduler.run(now + 2_000, () => !hasUnanswered(world, now), EVENTS_MAX)
       if (isOver()) break
     }
     if (scheduler.now > until) {
