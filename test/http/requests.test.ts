@@ -332,6 +332,8 @@ describe('starts', () => {
       ask('POST', `${RUNS}/start`, { body: { items }, headers })
     const many = Array.from({ length: 1_001 }, () => ({ workflow: 'echo' }))
     expectProblem(await send(many), 413, 'REQUEST_TOO_LARGE')
+    const names = Array.from({ length: 101 }, (_, n) => ({ workflow: `other-${n}` }))
+    expectProblem(await send(names), 413, 'REQUEST_TOO_LARGE')
     for (const wrong of [undefined, {}, ['echo'], [null]]) {
       expectProblem(await send(wrong), 400, 'REQUEST_INVALID')
     }

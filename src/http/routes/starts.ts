@@ -19,7 +19,7 @@ const startAll = route({
   path: '/runs/start',
   role: 'operator',
   tag: 'workflows',
-  summary: `Starts up to ${BATCH_MAX} runs of any definitions. Each item is answered for itself: with an id, or with a problem.`,
+  summary: `Starts up to ${BATCH_MAX} runs of up to ${NAMES_MAX} definitions. Each item is answered for itself: with an id, or with a problem.`,
   body: z.strictObject({ items: z.array(dict) }),
   // Each is checked by itself, so that one that is wrong is not the end of the others.
   shownBody: z.strictObject({ items: z.array(item) }),
