@@ -7,7 +7,7 @@ import type { MemoryRun } from '../../src/store/memory.js'
 import { Clients } from './clients.js'
 import { functionOps } from './machines.js'
 import { optionsOf } from './options.js'
-import { type Op, POISON } from './programs.js'
+import { type Op, POISON, type StepSpec } from './programs.js'
 import { World } from './world.js'
 
 const CALM = { workers: 1, concurrency: 8, framesMax: 50, split: false, drift: 0, starts: 0 }
@@ -21,8 +21,7 @@ export async function differsFromFunction(world: World, row: MemoryRun): Promise
   const { definition } = row.run
   if (!['machine', 'graph'].includes(definition) || !isComparable(family)) return null
   const ops = JSON.parse(row.run.input) as readonly Op[]
-  // Which of several branches came how far, before one of them failed, is a matter of luck.
-  if (row.status === 'failed' && row.run.input.includes('"branches"')) return null
+  if (isLuck(ops)) return null
   const other = await asFunction(functionOps(ops))
   if (typeof other === 'string') return `${row.run.input} as a function: ${other}`
   const [is, was] = [ledgerOf(family), ledgerOf(other)]
@@ -30,6 +29,29 @@ export async function differsFromFunction(world: World, row: MemoryRun): Promise
   world.rare[`${style}: has the effects of the function`] += 1
   if (is === was) return null
   return `${row.uid} ${row.run.input} as a ${definition}: ${is}; as a function: ${was}`
+}
+
+/** Which of several branches came how far, before one of them failed, is a matter of luck. */
+function isLuck(ops: readonly Op[]): boolean {
+  return ops.some((op) => op.op === 'all' && op.branches.some(fails)) || insideOf(ops).some(isLuck)
+}
+
+function fails(ops: readonly Op[]): boolean {
+  return ops.some((op) => {
+    if (op.op === 'step') return failsForGood(op.step)
+    if (op.op === 'child' && op.definition === 'task') return failsForGood(JSON.parse(op.input))
+    return op.op === 'throw' || (op.op !== 'try' && insideOf([op]).some(fails))
+  })
+}
+
+const failsForGood = ({ fails: times, retries }: StepSpec): boolean => times > retries
+
+function insideOf(ops: readonly Op[]): readonly (readonly Op[])[] {
+  return ops.flatMap((op) => {
+    if ('branches' in op) return op.branches
+    if ('ops' in op) return [op.ops]
+    return op.op === 'child' && op.definition !== 'task' ? [JSON.parse(op.input)] : []
+  })
 }
 
 /** It and all that it has started, itself first. */
