@@ -174,6 +174,8 @@ export async function goOn(program: Program, cut: Cut, shelf: Shelf): Promise<Ag
   await shelf.empty()
   const stage = await openStage(shelf, program, { nowMs: cut.now, seed: 'goes on' })
   try {
+    // What it has asked for when it was opened must not find the half of what is put there.
+    await stage.settle()
     await shelf.put(cut.tables)
     // Its owner is dead: the next process finds it so.
     await stage.crash()
