@@ -150,6 +150,10 @@ const OWN = [
   ['W12', 'a start, one request per start, p50: ms', 'service', 'startP50'],
   ['W12', 'the same, p99: ms', 'service', 'startP99'],
   ['W12', 'runs, one request per start, per second of CPU of the server', 'service', 'perCore'],
+  ['W12', 'starts/s, 20 to a request, 50 connections', 'service', 'manyStartsPerSecond'],
+  ['W12', 'a start, 20 to a request, p50: ms', 'service', 'manyStartP50'],
+  ['W12', 'the same, p99: ms', 'service', 'manyStartP99'],
+  ['W12', 'runs, 20 to a request, per second of CPU of the server', 'service', 'manyPerCore'],
   ['W12', 'starts/s through perdure/client, 1,000 callers', 'service', 'clientStartsPerSecond'],
   ['W12', 'a start through perdure/client, p50: ms', 'service', 'clientStartP50'],
   ['W12', 'the same, p99: ms', 'service', 'clientStartP99'],
@@ -310,7 +314,7 @@ ${Object.entries(WORKLOADS)
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
 - **W10** 200 senders, each one event after the other: to 1,000 event machines and to one; and machines of 50 places that go on by themselves
 - **W11** 200 runs open at a time: graphs of ten nodes in a chain, and of one before 50 before one, next to a function of ten steps; and runs of one step under a limit per key, next to the same without. A flow of BullMQ is a tree, in which a job has one parent: one before 50 before one is there 50 chains of two before one, 101 jobs, and all of them are counted
-- **W12** a server with its worker in one process, its clients in another: starts of runs of one step for ${LOAD.seconds} seconds, one request per start by autocannon over 64 connections, then through perdure/client with 1,000 callers, which sends those that come together as one request, then the same from inside, with 1,000 callers that wait for the result too; the CPU of the server counts until all of them have ended. Then reads by 4 clients for ${4 * LOAD.seconds} seconds, 100,000 runs stored and vacuumed and 20 more started per second; then 200 clients that follow 200 runs, each with an entry twice a second
+- **W12** a server with its worker in one process, its clients in another: starts of runs of one step for ${LOAD.seconds} seconds, by autocannon, one request per start over 64 connections, then 20 starts to a request over 50, which are as many on their way as W1 has; then through perdure/client with 1,000 callers, which sends those that come together as one request, then the same from inside, with 1,000 callers that wait for the result too; the CPU of the server counts until all of them have ended. Then reads by 4 clients for ${4 * LOAD.seconds} seconds, 100,000 runs stored and vacuumed and 20 more started per second; then 200 clients that follow 200 runs, each with an entry twice a second
 
 In W1 and W2 runs are started for ${LOAD.seconds} seconds, as many open at a time as the settings below say, and all of them end within
 the time that counts. Every input, every result of a step and every signal is 180 bytes of JSON. The code is in

@@ -16,6 +16,8 @@ import { after, inLanes, spread, until, warm } from './workloads.mjs'
 const CONNECTIONS = 64
 const WARM_CONNECTIONS = 16
 const WARM_SECONDS = 2
+/** Starts in one request. */
+const TOGETHER = 20
 const READERS = 4
 /** So much longer than starts: of each kind there must be hundreds, or the slowest one of all is their p99. */
 const READ_TIMES = 4
@@ -97,10 +99,11 @@ async function store(engine, runs) {
 
 export async function service({ url, seconds, stored: runs, followers, ticks }) {
   const server = await startServer(url)
-  // Not counted: what is measured first would be the coldest of the three.
+  // Not counted: what is measured first would be the coldest of them.
   await server.ask('inProcess', { seconds })
   const starts = await startsOver(server, seconds, oneByOne)
-  const together = await startsOver(server, seconds, throughClient)
+  const many = await startsOver(server, seconds, together)
+  const client = await startsOver(server, seconds, throughClient)
   const inside = await server.ask('inProcess', { seconds })
   await server.ask('store', { runs })
   await vacuumed(url)
@@ -112,10 +115,14 @@ export async function service({ url, seconds, stored: runs, followers, ticks }) 
     startP50: starts.p50,
     startP99: starts.p99,
     perCore: starts.perCore,
-    clientStartsPerSecond: together.perSecond,
-    clientStartP50: together.p50,
-    clientStartP99: together.p99,
-    clientPerCore: together.perCore,
+    manyStartsPerSecond: many.perSecond,
+    manyStartP50: many.p50,
+    manyStartP99: many.p99,
+    manyPerCore: many.perCore,
+    clientStartsPerSecond: client.perSecond,
+    clientStartP50: client.p50,
+    clientStartP99: client.p99,
+    clientPerCore: client.perCore,
     inProcessPerCore: inside.runs / secondsOf(inside.cpu),
     ...reads,
     ...events,
@@ -177,24 +184,42 @@ async function timed(times, once) {
   times.push(performance.now() - from)
 }
 
-const START = JSON.stringify({ input: { payload: PAYLOAD } })
-
-/** One request for each start, by autocannon. */
-const oneByOne = {
-  lanes: CONNECTIONS,
-  warmLanes: WARM_CONNECTIONS,
+/** By autocannon: so many starts in each request. */
+const byRequests = ({ path, body, starts, lanes, warmLanes }) => ({
+  lanes,
+  warmLanes,
   async load(url, connections, seconds) {
     const { default: autocannon } = await import('autocannon')
     const result = await autocannon({
-      ...{ url: `${url}/api/v1/workflows/single/runs`, method: 'POST', body: START },
+      ...{ url: `${url}/api/v1${path}`, method: 'POST', body: JSON.stringify(body) },
       headers: { 'content-type': 'application/json' },
+      // Each start has an answer of its own.
+      verifyBody: (text) => text.split('"id":').length === starts + 1,
       ...{ connections, duration: seconds },
     })
-    const { latency, errors, non2xx } = result
-    if (errors + non2xx > 0) throw new Error(`${errors + non2xx} starts were not answered well`)
-    return { count: result['2xx'], ms: result.duration * 1000, p50: latency.p50, p99: latency.p99 }
+    const { latency, errors, non2xx, mismatches } = result
+    const wrong = errors + non2xx + mismatches
+    if (wrong > 0) throw new Error(`${wrong} requests were not answered well`)
+    const count = result['2xx'] * starts
+    return { count, ms: result.duration * 1000, p50: latency.p50, p99: latency.p99 }
   },
-}
+})
+
+const INPUT = { input: { payload: PAYLOAD } }
+
+const oneByOne = byRequests({
+  ...{ path: '/workflows/single/runs', body: INPUT, starts: 1 },
+  ...{ lanes: CONNECTIONS, warmLanes: WARM_CONNECTIONS },
+})
+
+/** As many starts on their way as W1 has. */
+const together = byRequests({
+  path: '/runs/start',
+  body: { items: Array.from({ length: TOGETHER }, () => ({ workflow: 'single', ...INPUT })) },
+  starts: TOGETHER,
+  lanes: width / TOGETHER,
+  warmLanes: width / TOGETHER,
+})
 
 /** As W1: a thousand callers, each waits for the answer to its own start. Those that come together are one request. */
 const throughClient = {
@@ -251,7 +276,7 @@ async function readsOver(server, { runs, seconds }) {
   const isOver = after(seconds)
   const load = async () => {
     while (!isOver()) {
-      await call('POST', '/workflows/single/runs', START)
+      await call('POST', '/workflows/single/runs', JSON.stringify(INPUT))
       await sleep(1000 / STARTS_PER_SECOND)
     }
   }
