@@ -1,6 +1,6 @@
 // retry: re-opens what has failed. A machine at an error place has not failed: it is told to try again what it could not do.
 
-import { RETRY } from '../authoring/machine/stay.js'
+import { RETRY } from '../authoring/machine/waiting.js'
 import type { Address } from '../kernel/api.js'
 import { runNotRetryable } from '../model/errors.js'
 import type { Core } from './core.js'

@@ -13,45 +13,40 @@ import type { Clock, Random } from './ports.js'
 import { isSuccess } from './undos.js'
 
 export function askEntry(ask: Ask): NewEntry {
-  const base = {
-    name: ask.name,
-    occurrence: ask.occurrence,
-    attempt: 0,
-    at: ask.askedAt,
-    payload: null,
-  }
   switch (ask.kind) {
     case 'timer':
-      return { ...base, kind: 'timer.set', meta: { dueAt: ask.dueAt } }
-    case 'wait': {
-      const limit = ask.dueAt === null ? {} : { dueAt: ask.dueAt }
-      return {
-        ...base,
-        kind: 'wait.opened',
-        meta: { names: ask.names, ...limit, ...elsewhere(ask), ...placed(ask) },
-      }
-    }
-    case 'child': {
-      const meta: EntryMeta = { target: ask.target, ...(ask.uid ? { uid: ask.uid } : {}) }
-      return { ...base, kind: 'child.started', meta }
-    }
+      return asked(ask, 'timer.set', { dueAt: ask.dueAt })
+    case 'wait':
+      return asked(ask, 'wait.opened', waitMeta(ask))
+    case 'child':
+      return asked(ask, 'child.started', {
+        target: ask.target,
+        ...(ask.uid ? { uid: ask.uid } : {}),
+      })
     default:
-      return { ...base, kind: 'step.asked', meta: ask.target ? { target: ask.target } : null }
+      return asked(ask, 'step.asked', ask.target ? { target: ask.target } : null)
   }
 }
 
-const placed = ({ place }: WaitAsk): EntryMeta => (place === null ? {} : { place })
+function asked(ask: Ask, kind: NewEntry['kind'], meta: EntryMeta | null): NewEntry {
+  const { name, occurrence, askedAt: at } = ask
+  return { kind, name, occurrence, attempt: 0, at, meta, payload: null }
+}
 
-function elsewhere({ heard }: WaitAsk): EntryMeta {
-  if (heard === null) return {}
-  return 'event' in heard ? { event: heard.event } : { run: heard.run }
+function waitMeta({ names, dueAt, heard, place }: WaitAsk): EntryMeta {
+  const meta: { -readonly [K in keyof EntryMeta]: EntryMeta[K] } = { names }
+  if (dueAt !== null) meta.dueAt = dueAt
+  if (heard && 'event' in heard) meta.event = heard.event
+  if (heard && 'run' in heard) meta.run = heard.run
+  if (place !== null) meta.place = place
+  return meta
 }
 
 /** A fact that the body brings itself: its answer is there when it is asked for. */
 export function recordOutcome(ask: RecordAsk): Outcome {
   const { value: payload, events, documents, shown } = ask.effect
-  const base = { ask, kind: ask.as, attempt: 0, payload, meta: ask.meta, final: true }
-  return { ...base, events, documents, shown }
+  const { as: kind, meta } = ask
+  return { ask, kind, attempt: 0, payload, meta, final: true, events, documents, shown }
 }
 
 export function outcomeEntry(outcome: Outcome, at: Instant): NewEntry {

@@ -8,6 +8,7 @@ import type {
   Failure,
   Heard,
   StepOrder,
+  Wish,
 } from '../model/program.js'
 import type { EntryMeta, Instant, Message, Stored } from '../model/run.js'
 import type { Scope, Scoped } from './scope.js'
@@ -92,6 +93,7 @@ export interface WaitAsk extends AskBase {
   readonly place: string | null
   readonly isAnsweredLater: boolean
   readonly children: readonly AwaitedChild[]
+  readonly react: Wish['react'] | null
   readonly answer: (value: Message | null) => void
   dueAt: Instant | null
 }

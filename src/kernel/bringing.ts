@@ -11,7 +11,7 @@
 
 import type { Uid } from '../model/ids.js'
 import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
-import type { NewMessage } from '../model/run.js'
+import type { Message, NewMessage } from '../model/run.js'
 import type { Anchor } from './anchor.js'
 import type { Address } from './api.js'
 import { decisions } from './calls.js'
@@ -19,6 +19,7 @@ import type { Counters } from './counters.js'
 import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { Programs } from './programs.js'
+import { react, reactionsTo } from './reacting.js'
 import type { Call, Called, TurnDelta } from './store.js'
 
 /** It is stored. `called`: what came of it in the same commit. */
@@ -71,7 +72,10 @@ export class Bringing {
     if (!line && !(kept && this.isReady(kept, message))) return null
     const sender = this.newSender(message, isNew)
     if (line) line.behind.push(sender)
-    else if (kept) this.begin(kept, [sender])
+    else if (kept && !this.begin(kept, [sender])) {
+      sender.told(null)
+      return null
+    }
     return sender.coming
   }
 
@@ -112,7 +116,7 @@ export class Bringing {
     const [first] = senders
     if (!first) return
     const kept = this.frames.keptFrame(uid)
-    if (kept && this.isReady(kept, first.message)) return this.begin(kept, senders)
+    if (kept && this.isReady(kept, first.message) && this.begin(kept, senders)) return
     for (const sender of senders) sender.told(null)
   }
 
@@ -124,20 +128,33 @@ export class Bringing {
     return frame.questions.hears(name)
   }
 
-  /** So many at once; the others come behind them. */
-  private begin(kept: Frame, all: readonly Sender[]): void {
-    const { uid } = kept.run
-    const frame = this.frames.recall(uid, kept.out.ackedSeq)
-    if (!frame) return
-    const inbox = frame.mail.seen
-    const senders = all.slice(0, BROUGHT_MAX)
-    const messages = senders.map(({ message }) => message)
+  /**
+   * So many at once; the others come behind them. What the run reacts to by itself goes before what its body has to be asked for.
+   * false: its body is needed, and is not where the run is.
+   */
+  private begin(frame: Frame, all: readonly Sender[]): boolean {
+    const { mail, run, epoch, body } = frame
+    const inbox = mail.seen
     const at = this.host.anchor.now()
-    this.lines.set(uid, { brought: senders, behind: all.slice(BROUGHT_MAX) })
-    frame.out.brings({ inbox, messages, areNew: senders.every(({ isNew }) => isNew) })
-    frame.mail.put(messages.map((message, i) => ({ ...message, no: inbox + i + 1, at })))
+    const first = all.slice(0, BROUGHT_MAX)
+    const messages = first.map(({ message }, i): Message => ({ ...message, no: inbox + i + 1, at }))
+    const reactions = reactionsTo(frame, messages, frame.clock())
+    this.frames.retake(frame)
+    if (body.isOutrun && reactions.length === 0) {
+      frame.forget()
+      return false
+    }
+    const brought = reactions.length > 0 ? first.slice(0, reactions.length) : first
+    this.lines.set(run.uid, { brought, behind: all.slice(brought.length) })
+    const areNew = brought.every(({ isNew }) => isNew)
+    frame.out.brings({ inbox, messages: brought.map(({ message }) => message), areNew })
     this.frames.add(frame)
-    frame.resume(frame.epoch)
+    if (reactions.length > 0) react(frame, messages, reactions)
+    else {
+      mail.put(messages)
+      frame.resume(epoch)
+    }
+    return true
   }
 
   private newSender(message: NewMessage, isNew: boolean): Sender {

@@ -17,6 +17,7 @@ const ZERO = {
   'turn.begun': 0,
   'message.brought': 0,
   'message.unbrought': 0,
+  'message.reacted': 0,
   'worker.adopted': 0,
   'worker.doubtful': 0,
   'worker.reborn': 0,

@@ -185,7 +185,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
   // ── the loop ──────────────────────────────────────────────────────────────────────────────────────────────
   /** What has happened is delivered, one thing at a time; then whatever can go on goes on. */
   pump(): void {
-    if (!this.active || this.closing || this.end || !this.body.live || this.body.settling) return
+    if (!this.active || this.closing || this.end || !this.body.isListening) return
     // Being parked or given back: what happens now is for the next turn, which may be another worker's.
     if (this.inFlight && this.inFlight.delta.next.kind !== 'go') return
     letGoOn(this)

@@ -139,17 +139,23 @@ export class Frames {
     }
   }
 
-  /** The kept frame of a run, if it stands where the journal ends. */
+  /** The kept frame of a run, if it stands where the journal ends, and its body too. */
   recall(uid: Uid, seq: number): Frame | null {
     const frame = this.drop(uid)
     if (!frame) return null
-    if (frame.out.ackedSeq === seq || this.defects.has('frame-without-seq')) {
+    const isThere = frame.out.ackedSeq === seq || this.defects.has('frame-without-seq')
+    if (isThere && !frame.body.isOutrun) {
       this.counters['frame.reused'] += 1
       return frame
     }
     this.counters['frame.outdated'] += 1
     frame.forget()
     return null
+  }
+
+  /** A kept frame goes on, or is dropped. */
+  retake(frame: Frame): void {
+    if (this.drop(frame.run.uid)) this.counters['frame.reused'] += 1
   }
 
   /** All of them, for good: this incarnation is over. */

@@ -109,7 +109,7 @@ function fired(ask: Ask, kind: EntryKind, dueAt: Instant, more: EntryMeta = {}):
   return { at: dueAt, byTime: true, outcome: () => outcome }
 }
 
-function taken(ask: Ask, message: Message): Outcome {
+export function taken(ask: Ask, message: Message): Outcome {
   const { no, id, name, payload } = message
   const meta: EntryMeta = { no, id, message: name }
   return { ask, kind: 'message.taken', attempt: 0, payload, meta, final: true, message }

@@ -53,6 +53,12 @@ export class Mailbox {
     }
   }
 
+  /** Whatever has come was taken. */
+  get isEmpty(): boolean {
+    const { signals, children, events, cancel } = this
+    return !cancel && !signals?.size && !children?.size && !events?.size
+  }
+
   /** Are these, in order of their numbers, the next ones? If not, others must be loaded first. */
   fits(messages: readonly Message[]): boolean {
     const fresh = messages.filter((message) => message.no > this.seen)

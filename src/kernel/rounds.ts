@@ -37,16 +37,20 @@ function isBehind({ kind, name, meta }: Named, last: ReadonlyMap<string, number>
   for (let at = name.indexOf('@', start); at >= 0; at = name.indexOf('@', at + 1)) {
     const ended = last.get(name.slice(start, at))
     if (ended === undefined) continue
-    const [, digits = '', rest = ''] = /^(\d+)(.*)$/s.exec(name.slice(at + 1)) ?? []
-    if (digits === '') continue
-    if (rest.startsWith('/') && Number(digits) <= ended) return true
-    if (rest !== '') continue
-    if (kind === 'round.ended' && Number(digits) < ended) return true
+    let end = at + 1
+    while (isDigit(name.charCodeAt(end))) end += 1
+    if (end === at + 1) continue
+    const number = Number(name.slice(at + 1, end))
+    if (name[end] === '/' && number <= ended) return true
+    if (end < name.length) continue
+    if (kind === 'round.ended' && number < ended) return true
     // The question belongs to the round; who comes later asks for its end alone.
-    if (kind === 'step.asked' && meta?.target === RECORD && Number(digits) <= ended) return true
+    if (kind === 'step.asked' && meta?.target === RECORD && number <= ended) return true
   }
   return false
 }
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
 interface Ahead extends Named {
   readonly seq: number
@@ -121,7 +125,10 @@ function stretchesOf(behind: readonly number[]): readonly Stretch[] {
 
 function joined(stretches: readonly Stretch[]): readonly Stretch[] {
   const all: Stretch[] = []
-  for (const one of stretches.toSorted((a, b) => a.first - b.first)) {
+  // Nearly always what comes new is the last.
+  const isInOrder = stretches.every(({ first }, i) => first >= (stretches[i - 1]?.first ?? 0))
+  const sorted = isInOrder ? stretches : stretches.toSorted((a, b) => a.first - b.first)
+  for (const one of sorted) {
     const before = all.at(-1)
     if (!before || one.first > before.last + 1) all.push(one)
     else all[all.length - 1] = { first: before.first, last: Math.max(before.last, one.last) }

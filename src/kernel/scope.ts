@@ -16,6 +16,8 @@ export class Scope implements Scoped {
   /** Of the question that opened it; '' for the run itself. */
   readonly name: string
   readonly occurrence: number
+  /** Of a round in its loop, from 1 on. */
+  readonly number: number
   /** What the names of its questions begin with. */
   readonly path: string
   private over = false
@@ -25,8 +27,10 @@ export class Scope implements Scoped {
   constructor(
     parent: Scope | null,
     as: { readonly name: string; readonly occurrence: number; readonly path: string },
+    number = 0,
   ) {
     this.parent = parent
+    this.number = number
     this.name = as.name
     this.occurrence = as.occurrence
     this.path = as.path
@@ -34,6 +38,16 @@ export class Scope implements Scoped {
 
   static ofRun(): Scope {
     return new Scope(null, { name: '', occurrence: 0, path: '' })
+  }
+
+  static ofRound(loop: Scope, number: number): Scope {
+    const name = `${loop.path.slice(0, -1)}@${number}`
+    return new Scope(loop, { name, occurrence: 1, path: `${name}/` }, number)
+  }
+
+  static ofRoundBehind({ parent, number }: Scope): Scope {
+    if (!parent) throw new Error('the run itself is no round')
+    return Scope.ofRound(parent, number + 1)
   }
 
   get isOver(): boolean {

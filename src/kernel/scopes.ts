@@ -2,7 +2,7 @@
 
 import { encodeError } from '../model/error-record.js'
 import { scopeTimedOut } from '../model/errors.js'
-import { shownName, type Uid } from '../model/ids.js'
+import { shownName } from '../model/ids.js'
 import { type Due, Failure, type Round, type Turn } from '../model/program.js'
 import type { Stored } from '../model/run.js'
 import type { Undoable } from './asks.js'
@@ -36,13 +36,10 @@ export interface ScopeTurn extends Turn {
   fail(failure: Failure): void
 }
 
-export interface RoundEnd {
+export interface RoundEnd extends Round {
   readonly scope: Scope
   /** The last answer before it began. */
   readonly sinceSeq: number
-  readonly value: Stored
-  readonly isDone: boolean
-  readonly children: readonly Uid[]
 }
 
 type End<T> = { readonly value: T } | { readonly failure: Failure }
@@ -98,17 +95,15 @@ export async function runLoop(
     number += 1
     // The end of the round before is behind the run when this one has ended.
     const sinceSeq = turn.lastSeq - (number > 1 ? 1 : 0)
-    const named = `${key}@${number}`
-    const inside = new Scope(scope, { name: named, occurrence: 1, path: `${named}/` })
+    const inside = Scope.ofRound(scope, number)
     const end = await endOf(round(turn.inside(inside), state))
     if ('failure' in end) {
       await undone(turn, inside, end.failure)
       return ended(turn, scope, end)
     }
     turn.withdraw(inside)
-    const { done, value, children = [] } = end.value
-    const left = await turn.roundEnded({ scope: inside, sinceSeq, value, isDone: done, children })
-    if (done) return left
+    const left = await turn.roundEnded({ ...end.value, scope: inside, sinceSeq })
+    if (end.value.done) return left
     state = left
   }
 }

@@ -2,7 +2,7 @@
 
 import { diverged, historyTooLong } from '../model/errors.js'
 import { ENTRIES_MAX, ENTRIES_WARN } from '../model/limits.js'
-import type { Entry, NewEntry } from '../model/run.js'
+import type { Entry, Instant, NewEntry } from '../model/run.js'
 import { askEntry, outcomeEntry } from './answers.js'
 import type { Ask, ChildAsk } from './asks.js'
 import { asFailure } from './conversation.js'
@@ -62,7 +62,7 @@ export class Scribe {
     for (const ask of this.frame.questions.takeUnwritten(outcome)) this.append(askEntry(ask))
   }
 
-  outcome(outcome: Outcome): NewEntry {
+  outcome(outcome: Outcome, at: Instant = this.frame.clock()): NewEntry {
     const { out, mail, deps, run } = this.frame
     const { ask, message, notBefore } = outcome
     this.asksBefore(ask)
@@ -73,7 +73,7 @@ export class Scribe {
     if (message && !deps.defects.has('taken-not-marked')) out.takes(message.no)
     const early = deps.defects.has('due-one-early') ? 1 : 0
     if (notBefore !== undefined && !deps.defects.has('early-timer')) out.holds(notBefore - early)
-    const entry = outcomeEntry(outcome, this.frame.clock())
+    const entry = outcomeEntry(outcome, at)
     this.append(entry)
     // Also of a run that is told to stop, whose body hears nothing any more.
     noteChildren(entry, this.frame.body.children)

@@ -18,7 +18,7 @@ import { type RoundEnd, runLoop, runRace, runScope, type ScopeTurn } from './sco
 import type { Undos } from './undos.js'
 
 /** A question before the conversation has given it its place. */
-type Question =
+export type Question =
   | { readonly kind: 'step'; readonly order: StepOrder; readonly undoes?: Undoable }
   | { readonly kind: 'timer'; readonly due: Due }
   | { readonly kind: 'wait'; readonly wish: Wish }
@@ -198,11 +198,9 @@ class TurnInside implements ScopeTurn {
   }
 
   async roundEnded(round: RoundEnd): Promise<Stored> {
-    const { scope, sinceSeq, value, isDone, children } = round
+    const { scope, sinceSeq } = round
     if (this.isOver) return new Promise<never>(() => {})
-    const meta = { ...(isDone && { done: true }), ...(children.length > 0 && { children }) }
-    const question = { kind: 'record', effect: { value }, as: 'round.ended', meta } as const
-    const left = await this.ask<Left>(scope.name, question, { occurrence: 1 })
+    const left = await this.ask<Left>(scope.name, roundQuestion(round), { occurrence: 1 })
     // Not before: until it is written down the scope around may end, and undo it.
     this.conversation.roundIsOver(scope, sinceSeq)
     return left.value
@@ -247,6 +245,12 @@ class TurnInside implements ScopeTurn {
 
 const NONE: readonly never[] = []
 
+/** That a round has ended: what it leaves is its answer. */
+export function roundQuestion({ value, done, children = NONE }: Round): Question {
+  const meta = { ...(done && { done }), ...(children.length > 0 && { children }) }
+  return { kind: 'record', effect: { value }, as: 'round.ended', meta }
+}
+
 /** What a round has left behind. */
 interface Left {
   readonly value: Stored
@@ -254,8 +258,8 @@ interface Left {
 }
 
 /** One literal per kind: an ask is made for every step of every run, and spreading objects costs more than the rest. */
-function newAsk(
-  conversation: Asked,
+export function newAsk(
+  conversation: Pick<Asked, 'clock'>,
   { scope, name, occurrence }: Place,
   question: Question,
   answer: (value: unknown) => void,
@@ -280,10 +284,10 @@ function newAsk(
     }
     case 'wait': {
       const { names, until, heard = null, place = null } = question.wish
-      const { isAnsweredLater = false, children = NONE } = question.wish
+      const { isAnsweredLater = false, children = NONE, react = null } = question.wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, react, dueAt }
     }
     case 'child': {
       const { order } = question
@@ -298,7 +302,7 @@ function newAsk(
   }
 }
 
-function instantOf(due: Due, askedAt: Instant): Instant {
+export function instantOf(due: Due, askedAt: Instant): Instant {
   return 'at' in due ? due.at : askedAt + due.afterMs
 }
 

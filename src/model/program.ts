@@ -220,6 +220,19 @@ export interface Wish {
   readonly isAnsweredLater?: boolean
   /** No message to this run is wished for: something that happens elsewhere. */
   readonly heard?: Heard
+  /** What a message does, in a round of a loop, if that needs nobody else: then the body need not be asked. null: it is. */
+  readonly react?: (message: Message, at: Instant) => Reaction | null
+}
+
+/** What a round would have come to, and where the next one waits. */
+export interface Reaction {
+  /** The one step of the round. It answers the message. */
+  readonly step: string
+  readonly label: string
+  readonly effect: Effect
+  readonly round: Round
+  /** The first that the next round asks for. */
+  readonly wish: Wish
 }
 
 /** Its end comes as a message with its uid and status in `meta`, its output or error as payload. */

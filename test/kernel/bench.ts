@@ -1,6 +1,6 @@
 // A kernel whose time stands still unless it is moved, on a store whose commits can be held.
 
-import type { Kernel } from '../../src/kernel/api.js'
+import type { Kernel, KernelOptions } from '../../src/kernel/api.js'
 import { type Counters, newCounters } from '../../src/kernel/counters.js'
 import { createKernel } from '../../src/kernel/engine.js'
 import type { Hint, Ports } from '../../src/kernel/ports.js'
@@ -37,6 +37,13 @@ export class Bench {
 
   open(build: string, body: (turn: Turn) => Promise<string>, closeGraceMs = 0): Promise<Kernel> {
     const program: Program = { name: 'shop', version: '1', style: 'function', body }
+    return this.openProgram(program, { build, closeGraceMs })
+  }
+
+  openProgram(
+    program: Program,
+    options: Pick<KernelOptions, 'build' | 'closeGraceMs' | 'execute'>,
+  ): Promise<Kernel> {
     return createKernel({
       store: this.store(),
       ports: this.ports(),
@@ -45,9 +52,8 @@ export class Bench {
       concurrency: 10,
       leaseMs: 30_000,
       pollMs: 1_000,
-      build,
       framesMax: 10,
-      closeGraceMs,
+      ...options,
       counters: this.counters,
     })
   }

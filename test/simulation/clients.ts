@@ -1,7 +1,7 @@
 // Callers from outside: they start, signal, cancel, retry and wait through any process that lives, repeat
 // themselves, and remember what they were promised.
 
-import { RETRY } from '../../src/authoring/machine/stay.js'
+import { RETRY } from '../../src/authoring/machine/waiting.js'
 import type { Kernel } from '../../src/kernel/api.js'
 import type { Reply } from '../../src/kernel/store.js'
 import { encode } from '../../src/model/codec.js'

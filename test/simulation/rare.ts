@@ -1,6 +1,6 @@
 // Sometimes: what must have happened somewhere in a few thousand worlds, or they prove less than they seem to.
 
-import { RETRY } from '../../src/authoring/machine/stay.js'
+import { RETRY } from '../../src/authoring/machine/waiting.js'
 import { newCounters } from '../../src/kernel/counters.js'
 import { isFinal } from '../../src/model/run.js'
 import type { MemoryRun } from '../../src/store/memory.js'

@@ -51,6 +51,8 @@ export interface Transition {
   readonly targets: readonly string[]
   /** User code, once. */
   run(call: Call): Promise<Moved>
+  /** The same at once, on a draft; null: it has to be run. */
+  now?(call: Pick<Call, 'state' | 'payload'>): Moved | null
 }
 
 export type Guard = (call: Call) => unknown

@@ -46,84 +46,141 @@ export async function dispatch(
   type: string,
   call: Call,
 ): Promise<Moved> {
-  const chain = new Chain(chart, state, call, eventOf(chart, type, call.payload))
-  const rules = state.on.get(type) ?? []
-  if (await chain.apply(rules, `event "${type}"`)) await chain.drain()
+  const chain = new Chain(chart, state, call.state, eventOf(chart, type, call.payload))
+  await chain.act(chain.dispatched(), call)
   return chain.moved
+}
+
+/** The same at once, on a draft of the context. null: something has to be awaited, or reaches out of the context, or fails. */
+export function dispatchNow(
+  chart: Chart,
+  state: State,
+  type: string,
+  { state: draft, payload }: Pick<Call, 'state' | 'payload'>,
+): Moved | null {
+  if (reaching.has(rulesOf(state, type))) return null
+  try {
+    const chain = new Chain(chart, state, draft, eventOf(chart, type, payload))
+    return chain.actNow(chain.dispatched()) ? chain.moved : null
+  } catch {
+    return null
+  }
 }
 
 /** Enters the first state. */
 export async function beginIn(chart: Chart, state: State, call: Call): Promise<Moved> {
-  const chain = new Chain(chart, state, call, { type: BEGIN })
-  await chain.enter()
-  await chain.drain()
+  const chain = new Chain(chart, state, call.state, { type: BEGIN })
+  await chain.act(chain.begun(), call)
   return chain.moved
 }
 
 class Chain {
   private readonly chart: Chart
-  private readonly call: Call
+  private readonly context: unknown
   private readonly event: SentEvent
-  private readonly args: ActionArgs<unknown, SentEvent>
   private readonly moves: Move[] = []
+  /** What the event may set off where it comes. */
+  private readonly rules: readonly Rule[]
   private state: State
   private isStaying = true
 
-  constructor(chart: Chart, state: State, call: Call, event: SentEvent) {
+  constructor(chart: Chart, state: State, context: unknown, event: SentEvent) {
     this.chart = chart
     this.state = state
-    this.call = call
+    this.context = context
     this.event = event
-    this.args = argsOf(call, event)
+    this.rules = rulesOf(state, event.type)
   }
 
   get moved(): Moved {
     const { moves, isStaying } = this
-    const moved = { place: this.state.name, state: this.call.state, moves }
+    const moved = { place: this.state.name, state: this.context, moves }
     return isStaying && moves.length > 0 ? { ...moved, isStaying } : moved
   }
 
-  enter(): Promise<void> {
-    this.isStaying = false
-    return this.act(this.state.entry)
+  /** The actions in their order: each has ended when the next is asked for. */
+  *dispatched(): Generator<Action, void> {
+    const about = `event "${this.event.type}"`
+    if (yield* this.apply(this.rules, about)) yield* this.drain()
   }
 
-  async drain(): Promise<void> {
-    while (await this.apply(this.state.always, 'always')) {
+  *begun(): Generator<Action, void> {
+    yield* this.enter()
+    yield* this.drain()
+  }
+
+  async act(actions: Iterable<Action>, call: Call): Promise<void> {
+    const args = argsOf(call, this.event)
+    try {
+      for (const action of actions) {
+        if (!keepsInside(action)) await call.past()
+        await this.noted(action, action(args))
+      }
+    } catch (error) {
+      throw error instanceof TooDeep ? error.of(call.context.run.id) : error
+    }
+  }
+
+  /** false: one of them is not known to keep inside. */
+  actNow(actions: Iterable<Action>): boolean {
+    const args = new ArgsNow(this.context, this.event)
+    for (const action of actions) {
+      if (!keepsInside(action)) return false
+      if (!this.isDoneNow(action, args)) {
+        reaching.add(this.rules)
+        return false
+      }
+    }
+    return true
+  }
+
+  private isDoneNow(action: Action, args: ArgsNow): boolean {
+    try {
+      const result = this.noted(action, action(args.given))
+      if (!isPromise(result)) return !args.wantsMore
+      void result.then(null, () => {})
+      return false
+    } catch (error) {
+      if (args.wantsMore) return false
+      throw error
+    }
+  }
+
+  private *enter(): Generator<Action, void> {
+    this.isStaying = false
+    yield* this.state.entry
+  }
+
+  private *drain(): Generator<Action, void> {
+    while (yield* this.apply(this.state.always, 'always')) {
       // Until none applies.
     }
   }
 
   /** The first rule whose guard says true; false: there is none. */
-  async apply(rules: readonly Rule[], of: string): Promise<boolean> {
+  private *apply(rules: readonly Rule[], of: string): Generator<Action, boolean> {
     const rule = rules.find((one, index) => this.allows(one, index, of))
     if (!rule) return false
     const { name: from, exit } = this.state
-    const { depthMax } = this.chart
-    if (this.moves.length >= depthMax) throw this.tooDeep(depthMax)
-    const to = rule.target ?? from
-    if (rule.target === null) await this.act(rule.actions)
-    else {
-      await this.act(exit)
-      await this.act(rule.actions)
-      this.state = this.stateNamed(rule.target)
-      await this.enter()
+    const { depthMax: limit } = this.chart
+    if (this.moves.length >= limit) {
+      throw new TooDeep({ event: this.event.type, state: from, limit })
     }
-    this.moves.push({ from, to, event: this.event.type })
+    if (rule.target === null) yield* rule.actions
+    else {
+      yield* exit
+      yield* rule.actions
+      this.state = this.stateNamed(rule.target)
+      yield* this.enter()
+    }
+    this.moves.push({ from, to: rule.target ?? from, event: this.event.type })
     return true
   }
 
   private allows({ guard }: Rule, index: number, of: string): boolean {
     if (guard === null) return true
     const where = `The guard of rule ${index + 1} of ${of} in state "${this.state.name}" of machine "${this.chart.name}"`
-    return asBooleanNow(guard({ context: this.call.state, event: this.event }), where)
-  }
-
-  private async act(actions: readonly Action[]): Promise<void> {
-    for (const action of actions) {
-      if (!keepsInside(action)) await this.call.past()
-      await noted(action, action(this.args))
-    }
+    return asBooleanNow(guard({ context: this.context, event: this.event }), where)
   }
 
   private stateNamed(name: string): State {
@@ -132,30 +189,70 @@ class Chain {
     throw new Error(`machine "${this.chart.name}" has no state "${name}"`)
   }
 
-  private tooDeep(limit: number): PerdureError {
-    const { id } = this.call.context.run
-    return transitionTooDeep(id, { event: this.event.type, state: this.state.name, limit })
+  private noted(action: Action, result: unknown): unknown {
+    const isAwaited = isPromise(result)
+    if (isAwaited) reaching.add(this.rules)
+    if (isAwaited || !inside.has(action)) inside.set(action, !isAwaited)
+    return result
   }
 }
 
 /** Actions that were seen to give back no promise, and never one: what they do is done to the context. */
 const inside = new WeakMap<Action, boolean>()
+/** Of which an action was seen to reach out of the context. */
+const reaching = new WeakSet<readonly Rule[]>()
+
+const NO_RULES: readonly Rule[] = []
+
+function rulesOf(state: State, type: string): readonly Rule[] {
+  return state.on.get(type) ?? NO_RULES
+}
 
 /** It may run before what came before it is stored. */
 function keepsInside(action: Action): boolean {
   return inside.get(action) === true
 }
 
-function noted(action: Action, result: unknown): unknown {
-  const isPromise = typeof (result as PromiseLike<unknown> | null | undefined)?.then === 'function'
-  if (isPromise || !inside.has(action)) inside.set(action, !isPromise)
-  return result
+function isPromise(result: unknown): result is PromiseLike<unknown> {
+  return typeof (result as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
-export const transitionTooDeep = (
-  runId: string,
-  of: { readonly event: string; readonly state: string; readonly limit: number },
-): PerdureError =>
+/** What actions are given that run at once. One that looks for more than this is a step. */
+class ArgsNow {
+  /** Also if the action has caught what it was told. */
+  wantsMore = false
+  readonly given: ActionArgs<unknown, SentEvent>
+
+  constructor(context: unknown, event: SentEvent) {
+    const more = (name: string | symbol): never => {
+      this.wantsMore = true
+      throw new Error(`${String(name)} is there where the action is run as a step`)
+    }
+    this.given = new Proxy({ context, event } as ActionArgs<unknown, SentEvent>, {
+      get: (known, name) => (name === 'context' || name === 'event' ? known[name] : more(name)),
+      has: (_, name) => more(name),
+      ownKeys: () => more('all of it'),
+    })
+  }
+}
+
+type Depth = { readonly event: string; readonly state: string; readonly limit: number }
+
+/** Who catches it knows the run. */
+class TooDeep extends Error {
+  readonly #depth: Depth
+
+  constructor(depth: Depth) {
+    super('too many transitions')
+    this.#depth = depth
+  }
+
+  of(runId: string): PerdureError {
+    return transitionTooDeep(runId, this.#depth)
+  }
+}
+
+export const transitionTooDeep = (runId: string, of: Depth): PerdureError =>
   new PerdureError(
     'TRANSITION_TOO_DEEP',
     `Run ${runId}: event "${of.event}" made transition ${of.limit + 1} in state "${of.state}", and the limit is ${of.limit}.`,

@@ -9,7 +9,7 @@ import { isSchema, typed } from '../schema.js'
 import type { Checked, Schema } from '../types.js'
 import { checkName, invalid } from './declared.js'
 import type { Machine, Place, Transition } from './description.js'
-import { BEGIN, beginIn, type Chart, dispatch, type Rule } from './dispatch.js'
+import { BEGIN, beginIn, type Chart, dispatch, dispatchNow, type Rule } from './dispatch.js'
 import { sourceOf } from './source.js'
 import { isDict, type Known, readState, type TimedState } from './states.js'
 
@@ -198,6 +198,7 @@ function placeOf(chart: Chart, state: TimedState, { timeoutEvent, schemas }: Pla
     schema: Object.hasOwn(schemas, type) ? (schemas[type] ?? null) : null,
     targets: targetsOf(name, on.get(type) ?? []),
     run: (call) => dispatch(chart, state, type, call),
+    now: (call) => dispatchNow(chart, state, type, call),
   })
   return {
     name,

@@ -79,7 +79,7 @@ async function stateBefore({ machine }: Scene, { state, version }: At): Promise<
   return checked.issues ? state : (checked as { value: unknown }).value
 }
 
-function unmoved({ place, at, fields }: Firing): Effect {
+export function unmoved({ place, at, fields }: Pick<Firing, 'place' | 'at' | 'fields'>): Effect {
   const left: Left = { isMoved: false, isDone: false, place, state: at.state, fields, moves: [] }
   return { value: encode(left, 'a transition') }
 }
@@ -92,7 +92,7 @@ interface Done {
 }
 
 async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effect> {
-  const { machine, made, around } = scene
+  const { machine } = scene
   const { moved, call, context } = done
   const { name } = firing.transition
   const state = await checkedState(scene, moved.state, name)
@@ -114,17 +114,21 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
     ...(starts.length > 0 && { starts }),
     ...(groups.length > 0 && { groups }),
   }
-  const what = `what transition '${name}' of machine "${made.name}" left`
+  const { events, written: documents } = context
+  return { ...leaving(scene, name, left, firing.at), events, documents }
+}
+
+/** That a transition has left this. */
+export function leaving({ made, around }: Scene, name: string, left: Left, from: At) {
+  const { place, state } = left
   const limit = around.valueBytesMax
   return {
-    value: encode(left, what, limit),
-    events: context.events,
-    documents: context.written,
+    value: encode(left, `what transition '${name}' of machine "${made.name}" left`, limit),
     shown: {
       state: encode(state, `the state of machine "${made.name}"`, limit),
-      at: { place: moved.place, error: null },
+      at: { place, error: null },
     },
-    checkpoint: firing.at.version + 1,
+    checkpoint: from.version + 1,
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { decode, encode } from '../../model/codec.js'
 import { PerdureError } from '../../model/errors.js'
-import { type Due, Failure, type Round, type Turn } from '../../model/program.js'
+import { Failure, type Round, type Turn } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
 import { startChildren, stopChildren } from './children.js'
 import type { Place, Transition } from './description.js'
@@ -10,11 +10,7 @@ import { childEnded, type Family, type Starting } from './family.js'
 import { fire } from './fire.js'
 import { choose } from './guards.js'
 import type { At, Firing, Left, Scene } from './scene.js'
-
-/** The name of the message that tries the failed transition again. */
-export const RETRY = '(retry)'
-/** The end of a child that nobody waits for alone. */
-const CHILD = '(child)'
+import { atMoved, atStayed, RETRY, reactiveWish, roundAt, type Since, wishAt } from './waiting.js'
 
 export class Stay {
   private readonly scene: Scene
@@ -63,10 +59,12 @@ export class Stay {
 
   /** Nothing has changed, and what was asked for that is behind the run all the same: it may be asked for years. */
   private stayed(): Round {
-    const { enteredAt, lateFrom, family, isResting } = this
-    const { next: _, ...from } = this.from
-    const at: At = { ...from, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
-    return this.goesOn(at)
+    return roundAt(this.scene, atStayed(this.from, this.since, this.isResting))
+  }
+
+  private get since(): Since {
+    const { enteredAt, lateFrom, family } = this
+    return { enteredAt, lateFrom, family }
   }
 
   private async whatRuns(): Promise<Firing> {
@@ -94,17 +92,17 @@ export class Stay {
 
   /** null: what came is kept for another place. */
   private async heard(place: Place): Promise<Firing | null> {
-    const { arrived, children: open } = this.family
+    const { arrived } = this.family
     const here = arrived.find(({ callback }) => place.waiting.has(callback))
     if (here) {
       this.family = { ...this.family, arrived: arrived.filter((one) => one !== here) }
       return this.taken(place, here.callback, encode(here.outcome, 'the outcome of a child'), [])
     }
     const late = place.late[this.lateFrom]
-    const until: Due | null = late ? { at: this.enteredAt + late.afterMs } : null
-    const names = [...place.waiting.keys(), ...(this.failed ? [RETRY] : [])]
-    const children = open.map(({ uid, callback }) => ({ uid, as: callback ?? CHILD }))
-    const wish = { names, until, place: place.name, isAnsweredLater: true, children }
+    const isReactive = this.scene.machine.takesEvents && arrived.length === 0
+    const wish = isReactive
+      ? reactiveWish(this.scene, place, this.from, this.since)
+      : wishAt(place, this.since, this.failed !== null)
     const message = await this.turn.receive('wait', wish)
     if (message) return await this.told(place, message)
     this.lateFrom += 1
@@ -178,31 +176,10 @@ export class Stay {
     if (groups.length > 0)
       this.family = { ...this.family, groups: [...this.family.groups, ...groups] }
     await this.starts(starts)
-    const { family } = this
-    const { place, state, fields, next } = left
+    const { place, state } = left
     const output = left.output ?? from.output
     if (this.placeNamed(place).isFinal) return this.ended(place, state, output)
-    const at: At = {
-      place,
-      state,
-      fields,
-      version: from.version + 1,
-      family,
-      ...(left.isStaying && { enteredAt: this.enteredAt, lateFrom: this.lateFrom }),
-      ...(next !== undefined && { next }),
-      ...(output && { output }),
-    }
-    return this.goesOn(at)
-  }
-
-  /** What it is made of has been measured where it was written. */
-  private goesOn(at: At): Round {
-    const children = at.family.children.map(({ uid }) => uid)
-    return {
-      done: false,
-      children,
-      value: encode(at, `where machine "${this.scene.made.name}" is`),
-    }
+    return roundAt(this.scene, atMoved(from, left, this.since))
   }
 
   private ended(place: string, state: unknown, output?: At['output']): Round {

@@ -1,0 +1,105 @@
+// Reacting: what a message does to a run that waits, where its program can say so at once (Wish.react). It is written down as if the
+// body had been heard to do it: taken, done, the end of the round, the next wait. The body hears nothing of that, so its frame
+// goes on in this way alone; for whatever else comes the run is loaded.
+
+import { BROUGHT_MARGIN_MS } from '../model/limits.js'
+import type { Reaction, StepOrder, Wish } from '../model/program.js'
+import { NO_RETRY } from '../model/retry.js'
+import type { Instant, Message } from '../model/run.js'
+import { askEntry, recordOutcome, stepOutcome } from './answers.js'
+import type { RecordAsk, StepAsk, WaitAsk } from './asks.js'
+import type { Frame } from './frame.js'
+import { taken } from './look.js'
+import { Scope } from './scope.js'
+import { instantOf, newAsk, type Question, roundQuestion } from './turn.js'
+
+const NONE: readonly never[] = []
+
+/** What these do one after the other, as far as it can be said. */
+export function reactionsTo(
+  frame: Frame,
+  messages: readonly Message[],
+  at: Instant,
+): readonly Reaction[] {
+  const ask = waitOf(frame)
+  if (!ask?.react || !frame.mail.isEmpty || frame.deps.attempts.execute) return NONE
+  const reactions: Reaction[] = []
+  let wish: Pick<Wish, 'names' | 'react'> = { names: ask.names, react: ask.react }
+  for (const message of messages) {
+    const reaction = wish.names.includes(message.name) ? wish.react?.(message, at) : null
+    if (!reaction || isDueSoon(reaction.wish, at)) break
+    reactions.push(reaction)
+    wish = reaction.wish
+  }
+  return reactions
+}
+
+/** It waits for one thing, in a round of a loop. */
+function waitOf({ questions }: Frame): WaitAsk | null {
+  const [ask] = questions.all()
+  return questions.size === 1 && ask?.kind === 'wait' ? ask : null
+}
+
+function isDueSoon({ until }: Wish, at: Instant): boolean {
+  return until !== null && instantOf(until, at) < at + BROUGHT_MARGIN_MS
+}
+
+/** The frame, which was kept, goes on with them, and all of it is one delta. */
+export function react(
+  frame: Frame,
+  messages: readonly Message[],
+  reactions: readonly Reaction[],
+): void {
+  frame.state = 'active'
+  frame.handingOver = null
+  const at = frame.clock()
+  for (const [i, reaction] of reactions.entries()) {
+    const ask = waitOf(frame)
+    const message = messages[i]
+    if (ask && message) write(frame, { ask, message, reaction, at })
+  }
+  frame.deps.counters['message.reacted'] += reactions.length
+  frame.deps.submit(frame.run.uid)
+}
+
+interface Reacted {
+  readonly ask: WaitAsk
+  readonly message: Message
+  readonly reaction: Reaction
+  readonly at: Instant
+}
+
+function write(frame: Frame, { ask, message, reaction, at }: Reacted): void {
+  const { scribe, questions, mail, out, body, deps } = frame
+  const { step, label, effect, round, wish } = reaction
+  const { scope } = ask
+  const asked = (name: string, question: Question) =>
+    newAsk(frame, { scope, name, occurrence: 1 }, question, unheard, unheard)
+  mail.taken(message.no)
+  scribe.outcome(taken(ask, message), at)
+  questions.remove(ask)
+  const order: StepOrder = { ...ORDER, label, answers: [message.no] }
+  const done = asked(scope.path + step, { kind: 'step', order }) as StepAsk
+  const times = { number: 1, startedAt: deps.ports.clock.monotonic() }
+  const completed = { kind: 'completed', effect, transaction: null } as const
+  const outcome = stepOutcome(done, times, completed, at, frame)
+  if (outcome) scribe.outcome(outcome, at)
+  deps.attempts.meters.step(frame.run.definition, 'completed', 0)
+  scribe.outcome(recordOutcome(asked(scope.name, roundQuestion(round)) as RecordAsk), at)
+  const next = Scope.ofRoundBehind(scope)
+  body.outrun(next.number, out.lastSeq, at)
+  const name = next.path + ask.name.slice(scope.path.length)
+  const place = { scope: next, name, occurrence: 1 }
+  const wait = newAsk(frame, place, { kind: 'wait', wish }, unheard, unheard)
+  questions.add(wait)
+  scribe.append(askEntry(wait))
+}
+
+const unheard = (): void => {}
+
+/** It has been done: nothing of this is asked for. */
+const ORDER: Omit<StepOrder, 'label'> = {
+  retry: NO_RETRY,
+  timeoutMs: null,
+  execute: () => Promise.reject(new Error('it has been done')),
+}

@@ -1,0 +1,211 @@
+// What an event does that needs nobody but the context is done before anything is stored, and without the body of the run.
+
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { madeOf } from '../../src/authoring/definition.js'
+import { machine } from '../../src/authoring/machine/machine.js'
+import { machineProgram } from '../../src/authoring/machine/program.js'
+import type { Kernel } from '../../src/kernel/api.js'
+import type { ExecuteStep } from '../../src/kernel/attempt.js'
+import type { MessageId } from '../../src/model/ids.js'
+import type { Program } from '../../src/model/program.js'
+import { AROUND } from '../simulation/machines.js'
+import { Bench, start, to } from './bench.js'
+
+interface Context {
+  count: number
+  readonly seen: string[]
+}
+
+type More = { readonly log: { info(text: string): void }; readonly [name: string]: unknown }
+type Given = { readonly context: Context; readonly event: { readonly by?: number } } & More
+
+const note =
+  (what: string) =>
+  ({ context }: Given): void =>
+    void context.seen.push(what)
+
+const add = ({ context, event }: Given): void => {
+  context.count += event.by ?? 1
+}
+
+/** Its actions are new each time: nobody has seen yet what they do. */
+function doorProgram(): Program {
+  const never = { guard: () => false, target: 'shut' }
+  const both = {
+    ADD: { actions: (given: Given) => add(given) },
+    TWICE: { actions: [(given: Given) => add(given), (given: Given) => add(given)] },
+    NEVER: never,
+    BAD_GUARD: { guard: () => 'yes' as never, target: 'shut' },
+    SAYS: { actions: ({ context, log }: Given) => void log.info(String(context.count)) },
+    COPIES: {
+      actions: ({ context, ...rest }: Given) => {
+        context.seen.push(Object.keys(rest).sort().join())
+      },
+    },
+    CATCHES: {
+      actions: (given: Given) => {
+        try {
+          given.log.info('caught')
+          given.context.seen.push('it is there')
+        } catch {
+          given.context.seen.push('it is not there')
+        }
+      },
+    },
+    LATER: { actions: async (given: Given) => add(given) },
+    FAILS: {
+      actions: ({ context }: Given) => {
+        context.count += 100
+        // Who has called it is not the same.
+        if (context.count % 2 === 1) throw Object.assign(new Error('odd'), { stack: '' })
+      },
+    },
+    END: 'over',
+    TIMEOUT: 'shut',
+  }
+  const door = machine('shop', {
+    initial: 'open',
+    context: { count: 0, seen: [] } as Context,
+    states: {
+      open: {
+        entry: (given: Given) => note('in')(given),
+        exit: (given: Given) => note('out')(given),
+        timeoutMinutes: 5,
+        on: { ...both, SHUT: 'shut', OPEN: never },
+      },
+      shut: {
+        always: [{ guard: ({ context }: Given) => context.count % 5 === 0, target: 'open' }],
+        on: { ...both, SHUT: never, OPEN: 'open' },
+      },
+      over: { final: true },
+    },
+  } as never)
+  const made = madeOf(door)
+  if (made?.kind !== 'machine') throw new Error('a machine was made of something else')
+  return machineProgram(made, AROUND)
+}
+
+/** Whoever stands between a step and its code is asked for every step. */
+const asked: ExecuteStep = ({ order, attempt }) => order.execute(attempt)
+
+/** Said before it is in the mailbox of a run that has ended, or then. */
+const OVER = 'the run is over'
+
+type Act = { readonly send: string; readonly by?: number } | { readonly ms: number } | 'restart'
+
+async function told(kernel: Kernel, act: { send: string; by?: number }, no: number) {
+  const payload = act.by === undefined ? '{}' : JSON.stringify({ by: act.by })
+  const call = { name: act.send, payload, id: `m${no}` as MessageId, withinMs: 0 }
+  return kernel.trigger(to, call).then(
+    ({ fate, reply }) => (fate === 'taken' ? [reply?.kind, reply?.payload] : OVER),
+    (error: Error) => ((error as { code?: string }).code === 'RUN_FINISHED' ? OVER : error.message),
+  )
+}
+
+/** All that is written down and all that is said of these acts. */
+async function historyOf(acts: readonly Act[], execute?: ExecuteStep) {
+  const bench = new Bench()
+  const options = { build: 'a', closeGraceMs: 0, ...(execute && { execute }) }
+  const open = () => bench.openProgram(doorProgram(), options)
+  let kernel = await open()
+  await kernel.start({ ...start, input: 'null' })
+  await bench.pass(0)
+  /** Whatever it takes: only then time goes on. */
+  const settled = async () => {
+    for (let i = 0; i < 4; i += 1) await bench.pass(0)
+  }
+  const answers: Promise<unknown>[] = []
+  for (const [no, act] of acts.entries()) {
+    if (act === 'restart') {
+      await settled()
+      await kernel.close()
+      kernel = await open()
+      await settled()
+    } else if ('ms' in act) {
+      await settled()
+      await bench.pass(act.ms)
+    } else answers.push(told(kernel, act, no))
+  }
+  await settled()
+  const [row] = bench.memory.runs.values()
+  const answered = await Promise.all(answers)
+  await kernel.close()
+  const { status, place, state, error } = row ?? {}
+  return {
+    journal: row?.journal.map(({ epoch: _, ...entry }) => entry),
+    messages: row?.messages.flatMap(({ id, no, takenSeq, replySeq }) =>
+      takenSeq ? [[id, no, replySeq]] : [],
+    ),
+    shown: { status, place, state, error },
+    answered,
+    reacted: bench.counters['message.reacted'],
+  }
+}
+
+const SENT = ['ADD', 'ADD', 'TWICE', 'SHUT', 'OPEN', 'NEVER', 'BAD_GUARD', 'SAYS', 'COPIES']
+const acts = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: fc.record({ send: fc.constantFrom(...SENT), by: fc.nat(9) }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ send: fc.constantFrom('LATER', 'FAILS', 'CATCHES', 'TIMEOUT') }),
+    },
+    { weight: 1, arbitrary: fc.constant({ send: 'END' }) },
+    { weight: 8, arbitrary: fc.record({ ms: fc.constantFrom(0, 1, 200, 400_000) }) },
+    { weight: 1, arbitrary: fc.constant('restart' as const) },
+  ),
+  { minLength: 4, maxLength: 30, size: 'max' },
+)
+
+test('is written down and answered as if the body had been asked, whatever comes in whatever order', async () => {
+  let reacted = 0
+  const property = fc.asyncProperty(acts, async (all) => {
+    // The first of each kind shows what its actions do.
+    const { reacted: some, ...is } = await historyOf(all)
+    const { reacted: none, ...was } = await historyOf(all, asked)
+    expect(none).toBe(0)
+    expect(is).toEqual(was)
+    reacted += some
+  })
+  await fc.assert(property, { numRuns: 150 })
+  expect(reacted).toBeGreaterThan(100)
+})
+
+const events = (send: string, count: number): Act[] =>
+  Array.from({ length: count }, () => [{ send }, { ms: 0 }]).flat()
+
+test('begins with the second event of a kind: the first has shown that its actions keep inside the context', async () => {
+  const { reacted, shown } = await historyOf([{ ms: 0 }, ...events('ADD', 5)])
+  expect(reacted).toBe(4)
+  expect(shown.state).toBe('{"count":5,"seen":["in"]}')
+})
+
+test.each(['SAYS', 'COPIES', 'CATCHES', 'LATER', 'FAILS', 'BAD_GUARD', 'END'])(
+  'is not done for %s, which needs more, is refused, fails or ends the run',
+  async (send) => {
+    const all = [{ ms: 0 }, { send: 'ADD' }, ...events(send, 3)]
+    const { reacted, ...is } = await historyOf(all)
+    const { reacted: _, ...was } = await historyOf(all, asked)
+    expect(reacted).toBe(0)
+    expect(is).toEqual(was)
+    expect(is.shown.state).not.toContain('it is not there')
+  },
+)
+
+test('what needs the body, behind what did not, keeps its place before what comes next', async () => {
+  const first: Act[] = [{ ms: 0 }, ...events('ADD', 3)]
+  const burst: Act[] = ['LATER', 'ADD', 'LATER', 'ADD', 'ADD'].map((send) => ({ send }))
+  const { reacted, messages, journal } = await historyOf([...first, ...burst])
+  expect(reacted).toBeGreaterThan(1)
+  const inOrder = burst.map((_, i) => `m${i + first.length}`)
+  expect(messages?.slice(-5).map(([id]) => id)).toEqual(inOrder)
+  const taken = journal?.flatMap(({ kind, meta }) => (kind === 'message.taken' ? [meta?.id] : []))
+  expect(taken?.slice(-5)).toEqual(inOrder)
+})
+
+test('an action that needs more is a step for ever, and does not hold up the others of its machine', async () => {
+  const mixed: Act[] = [...events('SAYS', 2), ...events('ADD', 3), ...events('SAYS', 2)]
+  const { reacted } = await historyOf([{ ms: 0 }, ...mixed, ...events('ADD', 2)])
+  expect(reacted).toBe(4)
+})
