@@ -48,8 +48,12 @@ const SLOW = [
 ]
 /** Left out as well: the slowest files of the others. */
 const SLOW_FILES = [
-  'test/contract/differential.test.ts',
-  'test/http/streams.test.ts',
+  ...['contract/differential', 'functions/database', 'functions/divergence', 'tidy/generated'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+  ...['graphs/live', 'graphs/stored', 'http/client', 'http/insight', 'http/streams'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
   ...['defects', 'races', 'simulation'].map((name) => `test/simulation/${name}.test.ts`),
   ...['dev-reload', 'hostile', 'process', 'serve-processes', 'talk'].map(
     (name) => `test/cli/${name}.test.ts`,

@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bootstrap, failWith, ROOT, run } from './bootstrap.mjs'
+import { bootstrap, CACHE, failWith, ROOT, run } from './bootstrap.mjs'
 import { brokenFiles, LAST_REPORT, runVitest, testedHash, testsOf } from './vitest.mjs'
 
 const args = process.argv.slice(2).filter((arg) => arg !== '--fast')
@@ -20,13 +20,9 @@ const node = async (...command) => (await run(process.execPath, command)).code =
 const checks = {
   build: built,
   lint: await node(bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
-  types: await node(bin('typescript-native/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'),
-  'types of the Studio': await node(
-    ...[bin('typescript-native/bin/tsc'), '-p', 'studio/tsconfig.json', '--noEmit'],
-  ),
-  'types with NestJS': await node(
-    ...[bin('typescript-native/bin/tsc'), '-p', 'test/nestjs/tsconfig.json', '--noEmit'],
-  ),
+  types: await typesOf('.'),
+  'types of the Studio': await typesOf('studio'),
+  'types with NestJS': await typesOf('test/nestjs'),
 }
 const hash = testedHash()
 const { code, interrupted, report, parts } = await runVitest(args, { fast }).catch(failWith)
@@ -48,7 +44,7 @@ for (const { name, skip, enable } of parts) {
 }
 if (fast)
   console.log(
-    'skipped  test/browser, bullmq, conformance, crash, demo, docs, embedded, fleet, golden, mounting, nestjs, orms, package, redis, support, testing, types: left out by --fast\n         enable: npm test',
+    'skipped  test/browser, bullmq, conformance, crash, demo, docs, embedded, fleet, golden, mounting, nestjs, orms, package, redis, support, testing, types, and the slowest files of the others (vitest.config.ts): left out by --fast\n         enable: npm test',
   )
 for (const [file, skips] of skipsByFile()) console.log(`skipped  ${skips} in ${file}`)
 
@@ -59,6 +55,14 @@ const why = interrupted ? 'interrupted' : 'vitest itself: its message is above'
 if (failedItself) console.log(`failed   ${why}`)
 const failed = failedTests + failedItself + failedChecks.length
 finish({ passed: count('passed'), failed, skipped: count('skipped') })
+
+/** What has not changed since the last time is not checked again. */
+function typesOf(folder) {
+  const name = folder === '.' ? 'all' : folder.replace('/', '-')
+  const known = ['--incremental', '--tsBuildInfoFile', join(CACHE, `types-${name}.tsbuildinfo`)]
+  const project = join(folder, 'tsconfig.json')
+  return node(bin('typescript-native/bin/tsc'), '-p', project, '--noEmit', ...known)
+}
 
 function skipsByFile() {
   const skips = new Map()

@@ -10,6 +10,7 @@ import type { ExecuteStep } from '../../src/kernel/attempt.js'
 import type { MessageId } from '../../src/model/ids.js'
 import type { Program } from '../../src/model/program.js'
 import { AROUND } from '../simulation/machines.js'
+import { isFast } from '../support/databases.js'
 import { Bench, start, to } from './bench.js'
 
 interface Context {
@@ -168,8 +169,9 @@ test('is written down and answered as if the body had been asked, whatever comes
     expect(is).toEqual(was)
     reacted += some
   })
-  await fc.assert(property, { numRuns: 150 })
-  expect(reacted).toBeGreaterThan(100)
+  const numRuns = isFast() ? 30 : 150
+  await fc.assert(property, { numRuns })
+  expect(reacted).toBeGreaterThan(numRuns / 4)
 })
 
 const events = (send: string, count: number): Act[] =>
