@@ -27,6 +27,8 @@ export interface Brought extends Call {
   readonly called: Called | null
 }
 
+const NONE: readonly never[] = []
+
 interface Sender {
   readonly message: NewMessage
   /** Its id was made for this call. */
@@ -138,12 +140,14 @@ export class Bringing {
     const at = this.host.anchor.now()
     const first = all.slice(0, BROUGHT_MAX)
     const messages = first.map(({ message }, i): Message => ({ ...message, no: inbox + i + 1, at }))
-    const reactions = reactionsTo(frame, messages, frame.clock())
-    this.frames.retake(frame)
+    const mayReact = this.frames.mayOutrun(frame)
+    const reactions = mayReact ? reactionsTo(frame, messages, frame.clock()) : NONE
+    // At once: what comes next goes behind what is sent on.
     if (body.isOutrun && reactions.length === 0) {
-      frame.forget()
+      this.frames.recall(run.uid, frame.out.ackedSeq)
       return false
     }
+    this.frames.retake(frame)
     const brought = reactions.length > 0 ? first.slice(0, reactions.length) : first
     this.lines.set(run.uid, { brought, behind: all.slice(brought.length) })
     const areNew = brought.every(({ isNew }) => isNew)

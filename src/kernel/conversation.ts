@@ -83,6 +83,8 @@ export class Conversation {
   begun = false
   /** The run has gone on without its body (reacting.ts), which is of no use any more. */
   isOutrun = false
+  /** What is kept in its place. */
+  keptBytes = 0
   private readonly program: Program | null
   private readonly frame: Answerer
   private readonly ports: Ports

@@ -15,6 +15,9 @@ import type { Frame } from './frame.js'
 import type { Claimed } from './store.js'
 import type { Tracing } from './tracing.js'
 
+/** Behind each body that was missed. */
+const WARY_EVENTS = 8
+
 export class Frames {
   readonly active = new Map<Uid, Frame>()
   /** Ours, and not yet in a frame. */
@@ -26,6 +29,8 @@ export class Frames {
   /** Of both. */
   private readonly keptNames = new Map<string, Frame>()
   private keptBytes = 0
+  /** So many events for runs of a definition are their bodies'. */
+  private readonly wary = new Map<string, number>()
   private promised = 0
   private readonly concurrency: number
   private readonly keptMax: number
@@ -144,6 +149,7 @@ export class Frames {
     const frame = this.drop(uid)
     if (!frame) return null
     const isThere = frame.out.ackedSeq === seq || this.defects.has('frame-without-seq')
+    if (frame.body.isOutrun) this.wary.set(frame.run.definition, WARY_EVENTS)
     if (isThere && !frame.body.isOutrun) {
       this.counters['frame.reused'] += 1
       return frame
@@ -153,9 +159,16 @@ export class Frames {
     return null
   }
 
-  /** A kept frame goes on, or is dropped. */
+  /** A kept frame goes on where it is. */
   retake(frame: Frame): void {
     if (this.drop(frame.run.uid)) this.counters['frame.reused'] += 1
+  }
+
+  /** A run may go on without its body, unless one of its kind has been missed lately: loading it costs more than was saved. */
+  mayOutrun({ body, run }: Frame): boolean {
+    const left = body.isOutrun ? 0 : (this.wary.get(run.definition) ?? 0)
+    if (left > 0) this.wary.set(run.definition, left - 1)
+    return left === 0
   }
 
   /** All of them, for good: this incarnation is over. */

@@ -2,7 +2,7 @@
 // body had been heard to do it: taken, done, the end of the round, the next wait. The body hears nothing of that, so its frame
 // goes on in this way alone; for whatever else comes the run is loaded.
 
-import { BROUGHT_MARGIN_MS } from '../model/limits.js'
+import { BATCH_BYTES_MAX, BROUGHT_MARGIN_MS, EARLY_ENTRIES_MAX } from '../model/limits.js'
 import type { Reaction, StepOrder, Wish } from '../model/program.js'
 import { NO_RETRY } from '../model/retry.js'
 import type { Instant, Message } from '../model/run.js'
@@ -15,7 +15,10 @@ import { instantOf, newAsk, type Question, roundQuestion } from './turn.js'
 
 const NONE: readonly never[] = []
 
-/** What these do one after the other, as far as it can be said. */
+/** So many entries come of one. */
+const ENTRIES_EACH = 4
+
+/** What these do one after the other, as far as it can be said, and not more of it than may wait to be stored. */
 export function reactionsTo(
   frame: Frame,
   messages: readonly Message[],
@@ -25,13 +28,21 @@ export function reactionsTo(
   if (!ask?.react || !frame.mail.isEmpty || frame.deps.attempts.execute) return NONE
   const reactions: Reaction[] = []
   let wish: Pick<Wish, 'names' | 'react'> = { names: ask.names, react: ask.react }
+  let bytes = 0
   for (const message of messages) {
-    const reaction = wish.names.includes(message.name) ? wish.react?.(message, at) : null
-    if (!reaction || isDueSoon(reaction.wish, at)) break
+    const isMuch = reactions.length * ENTRIES_EACH >= EARLY_ENTRIES_MAX || bytes > BATCH_BYTES_MAX
+    const reaction = !isMuch && wish.names.includes(message.name) && wish.react?.(message, at)
+    if (!reaction || isDueSoon(reaction.wish, at) || isNamedAs(ask, reaction.step)) break
     reactions.push(reaction)
+    bytes += reaction.effect.value.length + reaction.round.value.length
     wish = reaction.wish
   }
   return reactions
+}
+
+/** Two questions of one name in a round are told apart by counting, which the body does. */
+function isNamedAs({ name, scope }: WaitAsk, step: string): boolean {
+  return name === scope.path + step
 }
 
 /** It waits for one thing, in a round of a loop. */
@@ -59,6 +70,10 @@ export function react(
     if (ask && message) write(frame, { ask, message, reaction, at })
   }
   frame.deps.counters['message.reacted'] += reactions.length
+  // Of all this only the last is kept, as text and as a value.
+  const bytes = 2 * (reactions.at(-1)?.round.value.length ?? 0)
+  frame.bytes += bytes - frame.body.keptBytes
+  frame.body.keptBytes = bytes
   frame.deps.submit(frame.run.uid)
 }
 

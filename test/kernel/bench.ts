@@ -33,6 +33,8 @@ export class Bench {
   private opened = 0
   /** Says what the database answers to these, without asking it; null: it is asked. */
   answers: ((deltas: readonly Delta[]) => readonly Answer[] | null) | null = null
+  /** How many entries each turn that was stored had. */
+  readonly turnEntries: number[] = []
   private held: { apply(): void; refuse(): void }[] | null = null
 
   open(build: string, body: (turn: Turn) => Promise<string>, closeGraceMs = 0): Promise<Kernel> {
@@ -99,6 +101,8 @@ export class Bench {
       new Promise((resolve, reject) => {
         const apply = (): void => {
           const answers = this.answers?.(deltas) ?? null
+          for (const one of deltas)
+            if (one.kind === 'turn') this.turnEntries.push(one.entries.length)
           if (answers === null) return resolve(memory.commitNow(by, deltas, options))
           resolve({ now: this.now, answers, claimed: [], feedId: null, isAsking: false })
         }

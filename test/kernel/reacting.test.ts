@@ -7,6 +7,7 @@ import { machine } from '../../src/authoring/machine/machine.js'
 import { machineProgram } from '../../src/authoring/machine/program.js'
 import type { Kernel } from '../../src/kernel/api.js'
 import type { ExecuteStep } from '../../src/kernel/attempt.js'
+import type { KernelHost } from '../../src/kernel/engine.js'
 import type { MessageId } from '../../src/model/ids.js'
 import type { Program } from '../../src/model/program.js'
 import { AROUND } from '../simulation/machines.js'
@@ -36,6 +37,8 @@ function doorProgram(): Program {
   const both = {
     ADD: { actions: (given: Given) => add(given) },
     TWICE: { actions: [(given: Given) => add(given), (given: Given) => add(given)] },
+    wait: { actions: (given: Given) => add(given) },
+    GROWS: { actions: ({ context }: Given) => void context.seen.push('x'.repeat(1_000)) },
     NEVER: never,
     BAD_GUARD: { guard: () => 'yes' as never, target: 'shut' },
     SAYS: { actions: ({ context, log }: Given) => void log.info(String(context.count)) },
@@ -145,7 +148,7 @@ async function historyOf(acts: readonly Act[], execute?: ExecuteStep) {
   return { is, reacted, unbrought }
 }
 
-const SENT = ['ADD', 'ADD', 'TWICE', 'SHUT', 'OPEN', 'NEVER', 'BAD_GUARD', 'SAYS', 'COPIES']
+const SENT = ['ADD', 'ADD', 'TWICE', 'wait', 'SHUT', 'OPEN', 'NEVER', 'BAD_GUARD', 'SAYS', 'COPIES']
 const acts = fc.array(
   fc.oneof(
     { weight: 12, arbitrary: fc.record({ send: fc.constantFrom(...SENT), by: fc.nat(9) }) },
@@ -208,7 +211,61 @@ test('what needs the body, behind what did not, keeps its place before what come
 })
 
 test('an action that needs more is a step for ever, and does not hold up the others of its machine', async () => {
-  const mixed: Act[] = [...events('SAYS', 2), ...events('ADD', 3), ...events('SAYS', 2)]
-  const { reacted } = await historyOf([{ ms: 0 }, ...mixed, ...events('ADD', 2)])
-  expect(reacted).toBe(4)
+  const mixed: Act[] = [...events('SAYS', 2), ...events('ADD', 3)]
+  const { reacted } = await historyOf([{ ms: 0 }, ...mixed])
+  expect(reacted).toBe(2)
+})
+
+test('where the body was missed it is asked for a while: loading it costs more than was saved', async () => {
+  const known: Act[] = [{ ms: 0 }, ...events('LATER', 1), ...events('ADD', 3)]
+  const after = async (count: number) =>
+    (await historyOf([...known, ...events('LATER', 1), ...events('ADD', count)])).reacted
+  expect(await after(8)).toBe(2)
+  expect(await after(12)).toBe(6)
+})
+
+test('what it keeps in memory is counted, and what is past is not', async () => {
+  const bench = new Bench()
+  const kernel = await bench.openProgram(doorProgram(), { build: 'a', closeGraceMs: 0 })
+  await kernel.start({ ...start, input: 'null' })
+  for (let no = 0; no < 21; no += 1) {
+    await bench.pass(0)
+    await Promise.all([told(kernel, { send: 'GROWS' }, no), bench.pass(0)])
+  }
+  const [row] = bench.memory.runs.values()
+  const frame = row && (kernel as KernelHost).host.frames.keptFrame(row.uid)
+  expect(bench.counters['message.reacted']).toBe(20)
+  expect(frame?.bytes).toBeGreaterThan(2 * 21_000)
+  expect(frame?.bytes).toBeLessThan(3 * 21_000)
+  await kernel.close()
+})
+
+test('an event that is called as the wait is the body’s, which tells the two apart', async () => {
+  const { reacted, is } = await historyOf([{ ms: 0 }, ...events('ADD', 3), ...events('wait', 2)])
+  expect(reacted).toBe(2)
+  const steps = is.journal?.filter(({ kind }) => kind === 'step.completed')
+  expect(steps?.at(-1)).toMatchObject({ name: '@6/wait', occurrence: 2 })
+})
+
+test('of a burst only so much is worked out at once as may wait to be stored', async () => {
+  const bench = new Bench()
+  const kernel = await bench.openProgram(doorProgram(), { build: 'a', closeGraceMs: 0 })
+  await kernel.start({ ...start, input: 'null' })
+  await bench.pass(0)
+  for (const no of [0, 1, 2]) {
+    const sent = told(kernel, { send: 'ADD' }, no)
+    await bench.pass(0)
+    await sent
+  }
+  const before = bench.memory.runs.values().next().value?.journal.length ?? 0
+  bench.holdCommits()
+  const sent = Array.from({ length: 400 }, (_, i) => told(kernel, { send: 'ADD' }, 10 + i))
+  await bench.pass(0)
+  bench.releaseCommits()
+  await bench.pass(0)
+  await Promise.all(sent)
+  const [row] = bench.memory.runs.values()
+  expect(row?.journal.length).toBe(before + 4 * 400)
+  expect(Math.max(...bench.turnEntries)).toBeLessThanOrEqual(1_000)
+  await kernel.close()
 })
