@@ -31,7 +31,10 @@ select v.* from @schema@.shown_of_v1(array(
 select t.uid::text as uid, j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta,
     case when j.kind in ('step.failed', 'undo.failed') or (j.kind = 'child.ended' and j.meta like '%"retryAt":%') then j.payload end as payload
   from unnest($1::uuid[]) t (uid)
-  cross join lateral (select j.* from @schema@.journal j where j.uid = t.uid order by j.seq desc limit $2::int) j
+  cross join lateral (
+    select j.at, e.* from (select j.* from @schema@.journal j where j.uid = t.uid order by j.seq desc limit $2::int) j
+      cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+      order by e.seq desc limit $2) j
   order by t.uid, j.seq desc;
 
 -- name: visible
@@ -55,8 +58,12 @@ with newest as materialized (
   facts as materialized (
     select j.* from chosen c
       cross join lateral (
-        select j.uid, j.seq, j.at, j.kind, j.name, j.occurrence, j.meta from @schema@.journal j
-          where j.uid = c.uid and j.kind in ('step.completed', 'step.failed', 'child.started', 'child.ended') order by j.seq desc limit $5::int) j
+        select j.uid, e.seq, j.at, e.kind, e.name, e.occurrence, e.meta from (
+            select j.* from @schema@.journal j
+              where j.uid = c.uid and (j.kind in ('step.completed', 'step.failed', 'child.started', 'child.ended') or j.folded is not null)
+              order by j.seq desc limit $5::int) j
+          cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+          where e.kind in ('step.completed', 'step.failed', 'child.started', 'child.ended')) j
       limit $6::int),
   timed as (
     select regexp_replace(regexp_replace(f.name, '^@[0-9]+/', ''), '[@#][0-9]+/', '/', 'g') as name, f.kind, f.meta::json as meta,

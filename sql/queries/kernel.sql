@@ -17,14 +17,14 @@ select now_ms, feed_row, silent, answers, claimed, is_asking from @schema@.commi
   $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text);
 
 -- name: commitBrought
--- As commit, behind the turns that bring their own messages: $72–$86 those turns, $87–$95 their entries, $96–$104 their messages,
--- $105 others may know the ids of these. Keeps B1–B5 (0015_brought.sql).
+-- As commit, behind the turns that bring their own messages: $72–$86 those turns, $87–$96 their entries, $97–$105 their messages,
+-- $106 others may know the ids of these. Keeps B1–B5 (0015_brought.sql), F1, F2, F4 (0018_folded.sql).
 select c.now_ms, coalesce(c.feed_row, b.feed_row::text) as feed_row, c.silent, concat_ws(E'\x1e', b.answers, c.answers) as answers, c.claimed, c.is_asking
-  from @schema@.bring_v1($1::uuid, $5::boolean, $6::boolean, $7::bigint, $9::int, $10::int, $105::boolean,
+  from @schema@.bring_v2($1::uuid, $5::boolean, $6::boolean, $7::bigint, $9::int, $10::int, $106::boolean,
     $72::uuid[], $73::uuid[], $74::int[], $75::int[], $76::int[], $77::int[], $78::int[], $79::int[],
     $80::boolean[], $81::float8[], $82::float8[], $83::text[], $84::text[], $85::boolean[], $86::text,
-    $87::int[], $88::int[], $89::int[], $90::int[], $91::float8[], $92::text[], $93::text, $94::text, $95::text,
-    $96::int[], $97::int[], $98::int[], $99::int[], $100::text[], $101::text, $102::text, $103::text, $104::text) b
+    $87::int[], $88::int[], $89::int[], $90::int[], $91::float8[], $92::text[], $93::text, $94::text, $95::text, $96::text,
+    $97::int[], $98::int[], $99::int[], $100::int[], $101::text[], $102::text, $103::text, $104::text, $105::text) b
   cross join lateral @schema@.commit_v2(
     $1::uuid, $2::text, $3::text, $4::text, $5::boolean, $6::boolean, b.feed_row, $8::text, $9::int, $10::int,
     $11::uuid[], $12::uuid[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $18::int[],

@@ -55,9 +55,11 @@ select json_build_object(
         from @schema@.waits w where w.uid = r.uid), '[]'))::text as record
   from @schema@.runs r
   left join lateral (
-    select max(j.seq) as seq, json_agg(json_build_object('seq', j.seq, 'epoch', j.epoch, 'at', @schema@.ms_v1(j.at), 'kind', j.kind, 'name', j.name,
-        'occurrence', j.occurrence, 'attempt', j.attempt, 'meta', j.meta::json, 'payload', j.payload) order by j.seq) as entries
-      from @schema@.journal j where j.uid = r.uid) j on true
+    select max(j.seq) as seq, json_agg(json_build_object('seq', e.seq, 'epoch', j.epoch, 'at', @schema@.ms_v1(j.at), 'kind', e.kind, 'name', e.name,
+        'occurrence', e.occurrence, 'attempt', e.attempt, 'meta', e.meta::json, 'payload', e.payload) order by e.seq) as entries
+      from @schema@.journal j
+      cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+      where j.uid = r.uid) j on true
   where r.uid = any ($1::uuid[]) order by r.uid;
 
 -- name: isMailUnderWay

@@ -16,7 +16,10 @@ select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.t
     j.kind, j.payload
   from unnest($1::uuid[], $2::int[]) t (uid, no)
   left join lateral (select m.taken_seq, m.reply_seq from @schema@.messages m where m.uid = t.uid and m.no = t.no limit 1) m on true
-  left join lateral (select j.kind, j.payload from @schema@.journal j where j.uid = t.uid and j.seq = m.reply_seq limit 1) j on m.reply_seq > 0
+  left join lateral (
+    select e.kind, e.payload from @schema@.journal j
+      cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+      where j.uid = t.uid and j.seq >= m.reply_seq and j.seq - 3 <= m.reply_seq and e.seq = m.reply_seq limit 1) j on m.reply_seq > 0
   left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
   where (m.taken_seq is not null and m.reply_seq is distinct from 0) or g.goes is null;
 
@@ -32,8 +35,10 @@ select r.uid::text as uid, r.id, r.workspace, r.def, j.seq, @schema@.ms_v1(j.at)
   cross join lateral (
     select r.uid, r.id, r.workspace, r.def from @schema@.runs r where r.uid = split_part(s.span, ':', 1)::uuid limit 1) r
   cross join lateral (
-    select j.* from @schema@.journal j
-      where j.uid = r.uid and j.seq between split_part(s.span, ':', 2)::int and split_part(s.span, ':', 3)::int) j
+    select j.at, e.* from @schema@.journal j
+      cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+      where j.uid = r.uid and j.seq >= split_part(s.span, ':', 2)::int and j.seq <= split_part(s.span, ':', 3)::int + 3
+        and e.seq between split_part(s.span, ':', 2)::int and split_part(s.span, ':', 3)::int) j
   where f.id = any ($1::bigint[])
   order by f.id, s.i, j.seq;
 
@@ -110,27 +115,42 @@ select v.* from @schema@.shown_of_v1(array(
 
 -- name: historyOldest
 -- Entries of $1 after $2 (null: from the first), oldest first, $3 of them. Their numbers have no gaps: said as a range, no plan reads more.
-select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and j.seq > coalesce($2::int, 0) and j.seq <= coalesce($2::int, 0)::bigint + $3::int order by j.seq limit $3;
+-- (Here and below: a row has up to three more entries folded into it, which come right before it. Keeps F1, F2 of 0018.)
+select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from @schema@.journal j
+  cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+  where j.uid = $1::uuid and j.seq > coalesce($2::int, 0) and j.seq <= coalesce($2::int, 0)::bigint + $3::int + 3
+    and e.seq > coalesce($2::int, 0) and e.seq <= coalesce($2::int, 0)::bigint + $3::int order by e.seq limit $3;
 
 -- name: historyNewest
 -- Entries of $1 before $2 (null: from the last), newest first, $3 of them.
-select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
+select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from @schema@.journal j
   cross join (
     select least($2::int, (select l.seq + 1 from @schema@.journal l where l.uid = $1::uuid order by l.seq desc limit 1)) as seq) b
-  where j.uid = $1::uuid and j.seq < b.seq and j.seq >= b.seq - $3::int order by j.seq desc limit $3;
+  cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+  where j.uid = $1::uuid and j.seq < b.seq + 3 and j.seq >= b.seq - $3::int
+    and e.seq < b.seq and e.seq >= b.seq - $3::int order by e.seq desc limit $3;
 
 -- name: checkpointsOldest
 -- Entries of $1 that are checkpoints, after $2 (null: from the first), oldest first, $3 of them.
-select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq > $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
-  order by j.seq limit $3::int;
+select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
+    select j.* from @schema@.journal j
+      where j.uid = $1::uuid and ($2::int is null or j.seq > $2)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+      order by j.seq limit $3::int + 1) j
+  cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+  where ($2::int is null or e.seq > $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'
+  order by e.seq limit $3::int;
 
 -- name: checkpointsNewest
 -- Entries of $1 that are checkpoints, before $2 (null: from the last), newest first, $3 of them.
-select j.seq, @schema@.ms_v1(j.at) as at, j.kind, j.name, j.occurrence, j.attempt, j.meta, j.payload from @schema@.journal j
-  where j.uid = $1::uuid and ($2::int is null or j.seq < $2) and j.kind = 'step.completed' and j.meta like '%"checkpoint":%'
-  order by j.seq desc limit $3::int;
+select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
+    select j.* from @schema@.journal j
+      where j.uid = $1::uuid and ($2::int is null or j.seq < $2::bigint + 3)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+      order by j.seq desc limit $3::int + 3) j
+  cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
+  where ($2::int is null or e.seq < $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'
+  order by e.seq desc limit $3::int;
 
 -- name: documents
 -- Those of $1, in order, with the step that wrote them.

@@ -37,7 +37,10 @@ t as (
       @schema@.ms_v1(coalesce(j.at, e.at)) as at, null::boolean as is_whole
     from e
     cross join lateral (select r.* from @schema@.runs r where r.uid = e.uid limit 1) r
-    left join lateral (select j.* from @schema@.journal j where j.uid = e.uid and j.seq = e.seq limit 1) j on true
+    left join lateral (
+      select j.at, o.* from @schema@.journal j
+        cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) o
+        where j.uid = e.uid and j.seq >= e.seq and j.seq - 3 <= e.seq and o.seq = e.seq limit 1) j on true
     where (e.key, e.id, e.place) > ($1::text::xid8, $2::text::bigint, $3::bigint) and ($4::text is null or r.workspace = $4::text)
   union all
   select coalesce(l.key, h.horizon), coalesce(l.id, 0), coalesce(l.places, 0), null, null, null, null, null, null, null, null, null, null,

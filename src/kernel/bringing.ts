@@ -8,6 +8,8 @@
 //   B1. What is brought is stored by the first delta of the frame, or not at all: then the frame is dropped, and it goes as any message.
 //   B2. The messages that come for one run while something is brought to it go in the order in which they have come. One that comes again under its id, while the first is on its
 //       way, is that one.
+//   B3. What a run reacts to by itself may leave nothing behind that knows its id (Brings.reactions). So nobody hears that it is not stored before
+//       that is sure, and sends it again: also when the frame is lost meanwhile.
 
 import type { Uid } from '../model/ids.js'
 import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
@@ -57,6 +59,8 @@ export class Bringing {
   private readonly frames: Frames
   private readonly host: Host
   private readonly lines = new Map<Uid, Line>()
+  /** Of frames that were lost while what was brought to them was on its way, by the fence of that. */
+  private readonly unsure = new Map<string, Line>()
   /** Of all that is not stored yet. */
   bytes = 0
 
@@ -88,23 +92,43 @@ export class Bringing {
     const line = this.lines.get(uid)
     if (!line) return
     this.lines.delete(uid)
-    this.host.counters['message.brought'] += line.brought.length
-    const decided = decisions(delta)
-    let no = delta.brings.inbox
-    for (const sender of line.brought) {
-      no += 1
-      sender.told({ uid, no, called: decided(no) })
-    }
+    this.tell(line, delta, delta.brings.inbox)
     this.goOn(uid, line.behind)
   }
 
-  /** Its frame is gone: nothing is known of what it was brought. */
-  lost(uid: Uid): void {
+  /** Its frame is gone: what it was brought is not stored, unless it is on its way. */
+  lost(uid: Uid, inFlight: TurnDelta | null): void {
     const line = this.lines.get(uid)
     if (!line) return
     this.lines.delete(uid)
-    this.host.counters['message.unbrought'] += line.brought.length
-    for (const sender of [...line.brought, ...line.behind]) sender.told(null)
+    if (inFlight?.brings?.reactions) this.unsure.set(wayOf(inFlight), line)
+    else this.unbrought(line)
+  }
+
+  /** What was on its way when its frame was lost has come to its end. */
+  arrived(delta: TurnDelta, isStored: boolean): void {
+    const line = this.unsure.get(wayOf(delta))
+    if (!line || !delta.brings) return
+    this.unsure.delete(wayOf(delta))
+    if (!isStored) return this.unbrought(line)
+    this.tell(line, delta, delta.brings.inbox)
+    for (const sender of line.behind) sender.told(null)
+  }
+
+  private tell({ brought }: Line, delta: TurnDelta, inbox: number): void {
+    const { uid } = delta.fence
+    this.host.counters['message.brought'] += brought.length
+    const decided = decisions(delta)
+    let no = inbox
+    for (const sender of brought) {
+      no += 1
+      sender.told({ uid, no, called: decided(no) })
+    }
+  }
+
+  private unbrought({ brought, behind }: Line): void {
+    this.host.counters['message.unbrought'] += brought.length
+    for (const sender of [...brought, ...behind]) sender.told(null)
   }
 
   private lineOf(to: Address): Line | null {
@@ -151,7 +175,13 @@ export class Bringing {
     const brought = reactions.length > 0 ? first.slice(0, reactions.length) : first
     this.lines.set(run.uid, { brought, behind: all.slice(brought.length) })
     const areNew = brought.every(({ isNew }) => isNew)
-    frame.out.brings({ inbox, messages: brought.map(({ message }) => message), areNew })
+    frame.out.brings({
+      inbox,
+      messages: brought.map(({ message }) => message),
+      areNew,
+      reactions:
+        reactions.length > 0 ? reactions.map(({ effect }) => effect.shown?.state ?? null) : null,
+    })
     this.frames.add(frame)
     if (reactions.length > 0) react(frame, messages, reactions)
     else {
@@ -174,6 +204,8 @@ export class Bringing {
     return { message, isNew, told, coming }
   }
 }
+
+const wayOf = ({ fence: { uid, epoch, seq } }: TurnDelta): string => `${uid}:${epoch}:${seq}`
 
 function sameIn({ brought, behind }: Line, { id }: NewMessage): Sender | null {
   const isSame = (sender: Sender): boolean => sender.message.id === id

@@ -100,7 +100,7 @@ export interface HolderDeps {
   committed(delta: TurnDelta): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(uid: Uid, reload: boolean): void
-  /** Its frame is gone, and whatever it has not stored. */
-  forgotten(uid: Uid): void
+  /** Its frame is gone, and whatever it has not stored; but for what is on its way. */
+  forgotten(uid: Uid, inFlight: TurnDelta | null): void
   spokeWhileParked(run: RunFacts, name: string): void
 }

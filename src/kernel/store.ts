@@ -19,6 +19,7 @@ import type {
   Shown,
   Status,
   Stop,
+  Stored,
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
@@ -229,6 +230,11 @@ export interface Brings {
   readonly messages: readonly NewMessage[]
   /** Nobody else knows their ids. Else those that are in the mailbox already make it `stale`. */
   readonly areNew: boolean
+  /**
+   * What each of them does is four entries at one time (reacting.ts), and this is what the run shows behind it. A store may keep these as one row,
+   * and forget new messages that were taken so: who has sent them does not send them again. null: it is more than that.
+   */
+  readonly reactions: readonly (Stored | null)[] | null
 }
 
 export type Next =

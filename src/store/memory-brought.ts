@@ -3,7 +3,7 @@
 import type { Brings, Fence, TurnDelta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
 import type { Instant } from '../model/run.js'
-import type { MemoryRun } from './memory-run.js'
+import { type MemoryRun, placeOf } from './memory-run.js'
 import { isBroughtWhole } from './pack-brought.js'
 
 interface Bringer {
@@ -55,6 +55,7 @@ export function isBrought(
   { fence, entries, brings }: TurnDelta,
 ): boolean {
   if (!row || !brings) return false
-  if (entries.length === 0) return row.messages[brings.inbox]?.id === brings.messages[0]?.id
+  if (entries.length === 0)
+    return row.messages[placeOf(row, brings.inbox + 1)]?.id === brings.messages[0]?.id
   return row.journal[fence.seq + entries.length - 1]?.epoch === fence.epoch
 }

@@ -71,6 +71,20 @@ export function entryOf({ epoch: _, ...entry }: MemoryRun['journal'][number]): E
   return entry
 }
 
+/** Where the message with this number is; -1: it was forgotten when it was taken (Brings.reactions). */
+export function placeOf({ messages }: MemoryRun, no: number): number {
+  let at = Math.min(no, messages.length) - 1
+  while ((messages[at]?.no ?? 0) > no) at -= 1
+  return messages[at]?.no === no ? at : -1
+}
+
+/** The highest number of a message that is not in the mailbox any more. */
+export function lastTaken({ messages, inbox }: MemoryRun): number {
+  let last = inbox
+  while (messages[messages.length - 1 - (inbox - last)]?.takenSeq === null) last -= 1
+  return last
+}
+
 export function messageOf({
   takenSeq: _,
   replySeq: __,

@@ -13,11 +13,12 @@ import type {
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
 import { type EntryMeta, type Instant, isFinal, type NewEntry } from '../model/run.js'
+import { isFolded } from './fold.js'
 import { bring, isBrought } from './memory-brought.js'
 import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
-import { idKey, type MemoryRun, release, setDue, versionFor } from './memory-run.js'
+import { idKey, type MemoryRun, placeOf, release, setDue, versionFor } from './memory-run.js'
 import { isBroughtWhole } from './pack-brought.js'
 import { createdMeta } from './pack-commit.js'
 import { isOutcome } from './pack-turns.js'
@@ -254,6 +255,7 @@ export class MemoryTables {
     row.updatedAt = batch.now
     row.undoOpen = delta.undoOpen ?? row.undoOpen
     this.leaves(row, delta, from)
+    if (delta.brings?.areNew && isFolded(delta)) row.messages.length -= delta.brings.messages.length
     this.listens(row, delta)
     this.move(row, next, batch.now)
     if (next.kind === 'end') this.ended(row)
@@ -282,7 +284,7 @@ export class MemoryTables {
     }
     for (const { document, entry } of documents) writeDocument(row, document, from + entry)
     for (const { no, entry } of answers) {
-      const message = row.messages[no - 1]
+      const message = row.messages[placeOf(row, no)]
       if (message) message.replySeq = entry === null ? 0 : from + entry
     }
   }
@@ -369,8 +371,9 @@ export class MemoryTables {
 }
 
 function settle(row: MemoryRun, no: number, takenSeq: number): void {
-  const message = row.messages[no - 1]
-  if (message) row.messages[no - 1] = { ...message, payload: null, takenSeq }
+  const at = placeOf(row, no)
+  const message = row.messages[at]
+  if (message) row.messages[at] = { ...message, payload: null, takenSeq }
 }
 
 function done(uid: Uid, row?: MemoryRun): Answer & { kind: 'done' } {

@@ -30,10 +30,12 @@ import { checkEntry, refuseUnstorable } from './memory-refusals.js'
 import {
   claimedOf,
   entryOf,
+  lastTaken,
   type MemoryRun,
   messageOf,
   neededOf,
   own,
+  placeOf,
   release,
   setDue,
 } from './memory-run.js'
@@ -80,9 +82,9 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
       if (row?.owner !== fence.owner || row.epoch !== fence.epoch) return []
       const isWhole = fromSeq === 0
       const entries = (isWhole ? neededOf(row) : row.journal.slice(fromSeq)).map(entryOf)
-      const untaken = row.messages.slice(fromNo).filter(({ takenSeq }) => takenSeq === null)
+      const untaken = row.messages.filter(({ no, takenSeq }) => no > fromNo && takenSeq === null)
       const messages = untaken.map(messageOf)
-      const taken = isWhole ? (row.messages.findLast((one) => one.takenSeq !== null)?.no ?? 0) : 0
+      const taken = isWhole ? lastTaken(row) : 0
       return [{ uid: fence.uid, entries, messages, taken }]
     })
   }
@@ -297,7 +299,7 @@ export class MemoryStore extends MemoryMoving implements ToolStore {
   async called(calls: readonly Call[]) {
     return calls.flatMap(({ uid, no }): (Call & Called)[] => {
       const row = this.runs.get(uid)
-      const { takenSeq = null, replySeq = null } = row?.messages[no - 1] ?? {}
+      const { takenSeq = null, replySeq = null } = row?.messages[placeOf(row, no)] ?? {}
       const isOver = !row || isFinal(row.status)
       if (takenSeq === null) return isOver ? [{ uid, no, fate: 'finished', reply: null }] : []
       if (replySeq === 0 && !isOver) return []

@@ -2,7 +2,8 @@
 
 import type { Brings, TurnDelta } from '../kernel/store.js'
 import type { SqlValue } from './driver.js'
-import { entryColumns, isOutcome, type Placed, packStates } from './pack-turns.js'
+import { broughtEntries, isFolded } from './fold.js'
+import { isOutcome, type Placed, packStates } from './pack-turns.js'
 import { List, metaText, pack, packSparse, SparseList } from './wire.js'
 
 /** All that it means can be written by bring_v1. Of others it takes the run, and stores the messages. */
@@ -23,7 +24,7 @@ export function broughtColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] 
     delta: isBroughtWhole(delta) ? delta : onlyTaken(delta),
     place,
   }))
-  const [entries, states] = [entryColumns(wholes).slice(0, -2), packStates(wholes)]
+  const [entries, states] = [broughtEntries(wholes.map(({ delta }) => delta)), packStates(wholes)]
   const isDoubtful = turns.some(({ delta }) => !bringsOf(delta).areNew)
   const columns = [...turnColumns(turns, wholes), states, ...entries, ...messageColumns(wholes)]
   return [...columns, isDoubtful]
@@ -81,7 +82,8 @@ function messageColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
   const metas: (string | null)[] = []
   const payloads: (string | null)[] = []
   for (const [at, { delta }] of turns.entries()) {
-    const { inbox, messages } = bringsOf(delta)
+    const { inbox, messages, areNew } = bringsOf(delta)
+    if (areNew && isFolded(delta)) continue
     const replies = new Map(delta.answers.map((answer) => [answer.no, answer.entry ?? 0]))
     const [taken, refused] = [new Set(delta.taken), new Set(delta.refused)]
     for (const [i, message] of messages.entries()) {
@@ -101,7 +103,7 @@ function messageColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
   return [...[turn, no, fate, reply, kind].map(String), ...texts]
 }
 
-const NOTHING: Brings = { inbox: 0, messages: [], areNew: true }
+const NOTHING: Brings = { inbox: 0, messages: [], areNew: true, reactions: null }
 
 function bringsOf({ brings }: TurnDelta): Brings {
   return brings ?? NOTHING

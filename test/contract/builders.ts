@@ -3,6 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type {
   Answer,
+  Brings,
   Claimed,
   Delta,
   Fence,
@@ -152,6 +153,66 @@ export const parked = (fence: Fence, changes: Parameters<typeof park>[0] = {}): 
 
 export const ended = (fence: Fence, changes: Parameters<typeof end>[0] = {}): TurnDelta =>
   turn(fence, { entries: [ENDED], next: end(changes) })
+
+/** What a run shows behind round n. */
+export const stateBehind = (n: number): string => JSON.stringify({ n, text: 'é \\ "\u2028\u0001' })
+
+/** What messages have done to a run that was parked at the end of round `round`, each four entries; the run waits again. */
+export function reacted(
+  fence: Fence,
+  { brings, round, at = 1_000 }: { brings: Omit<Brings, 'reactions'>; round: number; at?: number },
+): TurnDelta {
+  const { inbox, messages } = brings
+  const stateOf = (i: number): string => stateBehind(round + i)
+  const entries = messages.flatMap(({ id, name, payload }, i) => {
+    const [no, state] = [inbox + i + 1, stateOf(i)]
+    const behind = [2, fence.seq + i * ENTRIES_OF_REACTION + 2]
+    const within = `m@${round + i}`
+    return [
+      entry({
+        kind: 'message.taken',
+        name: `${within}/wait`,
+        at,
+        payload,
+        meta: { no, id, message: name },
+      }),
+      entry({
+        name: `${within}/${name}`,
+        at,
+        payload: `[${state},1]`,
+        meta: { target: 'transition', checkpoint: round + i },
+      }),
+      entry({
+        kind: 'round.ended',
+        name: within,
+        at,
+        attempt: 0,
+        payload: `{"a":1,"state":${state}}`,
+        meta: { behind },
+      }),
+      entry({
+        kind: 'wait.opened',
+        name: `m@${round + i + 1}/wait`,
+        at,
+        attempt: 0,
+        payload: null,
+        meta: { names: [name] },
+      }),
+    ]
+  })
+  const count = messages.length
+  const numbers = messages.map((_, i) => inbox + i + 1)
+  return turn(fence, {
+    brings: { ...brings, reactions: messages.map((_, i) => stateOf(i)) },
+    entries,
+    taken: numbers,
+    answers: numbers.map((no, i) => ({ no, entry: i * ENTRIES_OF_REACTION + 2 })),
+    shown: { state: stateOf(count - 1), at: { place: 'open', error: null } },
+    next: park({ seen: inbox + count }),
+  })
+}
+
+const ENTRIES_OF_REACTION = 4
 
 export const PLAIN = { resent: false, feed: false }
 export const RESENT = { resent: true, feed: false }

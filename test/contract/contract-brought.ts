@@ -34,7 +34,7 @@ const TAKEN = entry({ kind: 'message.taken', name: 'wait' })
 
 function brings(count = 1, changes: Partial<Brings> = {}): Brings {
   const messages = Array.from({ length: count }, () => newMessage({ kind: 'trigger' }))
-  return { inbox: 0, messages, areNew: true, ...changes }
+  return { inbox: 0, messages, areNew: true, reactions: null, ...changes }
 }
 
 /** One message, which is taken and answered; the run waits again. */
@@ -209,7 +209,7 @@ export function broughtContract(on: Case): void {
     await commit(store, by, { ...signal(run), message: known })
     const takes = { entries: [TAKEN], taken: [1], next: park({ seen: 1 }) }
     await commit(store, by, turn(fenceOf(run, by), takes))
-    const doubtful = { inbox: 1, messages: [known], areNew: false }
+    const doubtful = { inbox: 1, messages: [known], areNew: false, reactions: null }
     const delta = brought(fenceOf(run, by, 1, 2), { brings: doubtful, taken: [2], answers: [] })
     expect(await kinds(store, by, delta)).toEqual(['stale'])
     const fresh = { ...doubtful, messages: [newMessage()] }

@@ -125,7 +125,7 @@ export function limitContract(on: Case): void {
     const [claimed] = await taken(store, by)
     if (!run || !claimed) throw new Error('not taken')
     await commit(store, by, parked(fence(claimed, by)))
-    const brings = { inbox: 0, messages: [newMessage()], areNew: true }
+    const brings = { inbox: 0, messages: [newMessage()], areNew: true, reactions: null }
     const told = turn({ ...fence(claimed, by), seq: 2 }, { brings, entries: [entry()], taken: [1] })
     expect(await kinds(store, by, told)).toEqual(['stale'])
     expect(await viewOf(store, run)).toMatchObject({ seq: 2, status: 'waiting', owner: null })

@@ -22,7 +22,7 @@ import {
 } from '../../src/model/run.js'
 import type { MemoryRun, MemoryStore } from '../../src/store/memory.js'
 import type { Rng } from '../simulation/scheduler.js'
-import { entry, newDocument, newMessage, newRun, park, turn } from './builders.js'
+import { entry, newDocument, newMessage, newRun, park, reacted, turn } from './builders.js'
 
 export interface Operation {
   readonly name: string
@@ -228,7 +228,12 @@ export class Operations {
     const from = { ...row, inbox: inbox + told.length }
     const delta = this.turn({ ...from, messages: [...row.messages, ...told.map(asUntaken(row))] })
     const owner = rng.chance(0.95) ? by.id : delta.fence.owner
-    const brings = { inbox, messages: told, areNew }
+    if (rng.chance(0.5))
+      return reacted(
+        { ...delta.fence, owner },
+        { brings: { inbox, messages: told, areNew }, round: rng.between(1, 9), at: this.now() },
+      )
+    const brings = { inbox, messages: told, areNew, reactions: null }
     const fence = { ...delta.fence, owner }
     // One without entries means nothing else either.
     if (delta.entries.length === 0)

@@ -9,6 +9,7 @@ import { broughtContract } from './contract-brought.js'
 import { definitionContract } from './contract-definitions.js'
 import { documentContract } from './contract-documents.js'
 import { eventContract } from './contract-events.js'
+import { foldedContract } from './contract-folded.js'
 import { forkContract } from './contract-forks.js'
 import { insightContract } from './contract-insight.js'
 import { limitContract } from './contract-limits.js'
@@ -79,6 +80,7 @@ export function storeContract(
     describe('turn', () => turnContract(on))
     describe('a turn that only adds entries', () => plainContract(on))
     describe('a turn that brings its own messages', () => broughtContract(on))
+    describe('what is kept as one', () => foldedContract(on))
     describe('documents, and what is shown', () => documentContract(on))
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
