@@ -3,15 +3,14 @@
 // goes on in this way alone; for whatever else comes the run is loaded.
 
 import { BATCH_BYTES_MAX, BROUGHT_MARGIN_MS, EARLY_ENTRIES_MAX } from '../model/limits.js'
-import type { Reaction, StepOrder, Wish } from '../model/program.js'
-import { NO_RETRY } from '../model/retry.js'
-import type { Instant, Message } from '../model/run.js'
-import { askEntry, recordOutcome, stepOutcome } from './answers.js'
-import type { RecordAsk, StepAsk, WaitAsk } from './asks.js'
+import type { Reaction, Round, Wish } from '../model/program.js'
+import type { EntryMeta, Instant, Message, NewEntry } from '../model/run.js'
+import { askEntry, outcomeEntry } from './answers.js'
+import type { WaitAsk } from './asks.js'
 import type { Frame } from './frame.js'
 import { taken } from './look.js'
 import { Scope } from './scope.js'
-import { instantOf, newAsk, type Question, roundQuestion } from './turn.js'
+import { instantOf, newAsk, roundMeta } from './turn.js'
 
 const NONE: readonly never[] = []
 
@@ -84,23 +83,25 @@ interface Reacted {
   readonly at: Instant
 }
 
+/** Word for word what the answers to the body's questions would be (answers.ts); it has asked none of them. */
 function write(frame: Frame, { ask, message, reaction, at }: Reacted): void {
-  const { scribe, questions, mail, out, body, deps } = frame
+  const { run, scribe, questions, mail, out, body, deps } = frame
   const { step, label, effect, round, wish } = reaction
   const { scope } = ask
-  const asked = (name: string, question: Question) =>
-    newAsk(frame, { scope, name, occurrence: 1 }, question, unheard, unheard)
   mail.taken(message.no)
-  scribe.outcome(taken(ask, message), at)
+  deps.took(run.uid, message)
+  if (!deps.defects.has('taken-not-marked')) out.takes(message.no)
+  scribe.append(outcomeEntry(taken(ask, message), at))
   questions.remove(ask)
-  const order: StepOrder = { ...ORDER, label, answers: [message.no] }
-  const done = asked(scope.path + step, { kind: 'step', order }) as StepAsk
-  const times = { number: 1, startedAt: deps.ports.clock.monotonic() }
-  const completed = { kind: 'completed', effect, transaction: null } as const
-  const outcome = stepOutcome(done, times, completed, at, frame)
-  if (outcome) scribe.outcome(outcome, at)
-  deps.attempts.meters.step(frame.run.definition, 'completed', 0)
-  scribe.outcome(recordOutcome(asked(scope.name, roundQuestion(round)) as RecordAsk), at)
+  const base = { occurrence: 1, at }
+  const done: EntryMeta = { target: label, askedAgo: 0, startedAgo: 0 }
+  const meta = effect.checkpoint === undefined ? done : { ...done, checkpoint: effect.checkpoint }
+  const kind = 'step.completed'
+  scribe.append({ ...base, kind, name: scope.path + step, attempt: 1, meta, payload: effect.value })
+  if (effect.shown && !deps.defects.has('shown-not-stored')) out.shows(effect.shown)
+  out.answersMessage(message.no, false)
+  deps.attempts.meters.step(run.definition, 'completed', 0)
+  scribe.append(roundEntry(scope, round, at))
   const next = Scope.ofRoundBehind(scope)
   body.outrun(next.number, out.lastSeq, at)
   const name = next.path + ask.name.slice(scope.path.length)
@@ -110,11 +111,9 @@ function write(frame: Frame, { ask, message, reaction, at }: Reacted): void {
   scribe.append(askEntry(wait))
 }
 
-const unheard = (): void => {}
-
-/** It has been done: nothing of this is asked for. */
-const ORDER: Omit<StepOrder, 'label'> = {
-  retry: NO_RETRY,
-  timeoutMs: null,
-  execute: () => Promise.reject(new Error('it has been done')),
+function roundEntry({ name }: Scope, round: Round, at: Instant): NewEntry {
+  const [meta, payload] = [roundMeta(round), round.value]
+  return { kind: 'round.ended', name, occurrence: 1, attempt: 0, at, meta, payload }
 }
+
+const unheard = (): void => {}

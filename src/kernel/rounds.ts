@@ -70,7 +70,8 @@ const NONE: readonly never[] = []
  */
 export class Behind {
   private rounds: Map<string, number> | null = null
-  private stretches: readonly Stretch[] = NONE
+  /** The first and the last entry of each stretch. */
+  private behind: readonly number[] = NONE
   /** Entries inside rounds that are not behind yet. */
   private ahead: Ahead[] | null = null
 
@@ -79,7 +80,7 @@ export class Behind {
     if (journal.length === 0) return
     this.rounds = new Map(rounds)
     const said = journal.findLast(({ kind }) => kind === 'round.ended' || kind === 'run.reopened')
-    this.stretches = stretchesOf(said?.meta?.behind ?? [])
+    this.behind = said?.meta?.behind ?? NONE
     const since = journal.findLastIndex(({ kind }) => kind === 'run.reopened')
     for (const entry of journal.slice(since + 1)) this.note(entry, entry.seq)
   }
@@ -96,17 +97,16 @@ export class Behind {
     const rounds = this.rounds ?? new Map<string, number>()
     this.rounds = rounds
     noteRound(name, rounds)
-    const gone: Stretch[] = []
+    const gone: number[] = []
     const ahead: Ahead[] = []
     for (const one of this.ahead ?? []) {
-      if (isBehind(one, rounds)) gone.push({ first: one.seq, last: one.seq })
+      if (isBehind(one, rounds)) gone.push(one.seq)
       else ahead.push(one)
     }
     this.ahead = ahead
     this.note(entry, seq)
-    this.stretches = longest(joined([...this.stretches, ...gone]))
-    const behind = this.stretches.flatMap(({ first, last }) => [first, last])
-    return { ...entry, meta: { ...meta, behind } }
+    this.behind = longer(this.behind, gone) ?? withAll(this.behind, gone)
+    return { ...entry, meta: { ...meta, behind: this.behind } }
   }
 
   private note({ kind, name, meta }: NewEntry, seq: number): void {
@@ -114,6 +114,23 @@ export class Behind {
     this.ahead ??= []
     this.ahead.push({ seq, kind, name, meta })
   }
+}
+
+/** Nearly always they go on where the last stretch ends; null: they do not. */
+function longer(behind: readonly number[], seqs: readonly number[]): readonly number[] | null {
+  let last = behind.at(-1)
+  if (last === undefined) return null
+  for (const seq of seqs) {
+    if (seq !== last + 1) return null
+    last = seq
+  }
+  return behind.with(-1, last)
+}
+
+function withAll(behind: readonly number[], seqs: readonly number[]): readonly number[] {
+  const added = seqs.map((seq) => ({ first: seq, last: seq }))
+  const all = longest(joined([...stretchesOf(behind), ...added]))
+  return all.flatMap(({ first, last }) => [first, last])
 }
 
 function stretchesOf(behind: readonly number[]): readonly Stretch[] {

@@ -246,9 +246,13 @@ class TurnInside implements ScopeTurn {
 const NONE: readonly never[] = []
 
 /** That a round has ended: what it leaves is its answer. */
-export function roundQuestion({ value, done, children = NONE }: Round): Question {
-  const meta = { ...(done && { done }), ...(children.length > 0 && { children }) }
-  return { kind: 'record', effect: { value }, as: 'round.ended', meta }
+function roundQuestion(round: Round): Question {
+  const effect = { value: round.value }
+  return { kind: 'record', effect, as: 'round.ended', meta: roundMeta(round) }
+}
+
+export function roundMeta({ done, children = NONE }: Pick<Round, 'done' | 'children'>): EntryMeta {
+  return { ...(done && { done }), ...(children.length > 0 && { children }) }
 }
 
 /** What a round has left behind. */

@@ -38,6 +38,43 @@ export function encode(
   return text
 }
 
+/** A value that is a part of others, and is written once for all of them (encodeWith). */
+export class Part {
+  readonly text: Stored
+
+  private constructor(text: Stored) {
+    this.text = text
+  }
+
+  /** null: it is to be written where it is. */
+  static of(value: unknown, bytesMax: number = VALUE_BYTES_MAX): Part | null {
+    const order = { where: '', bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX - 1 }
+    try {
+      const text = plainText(value, order)
+      return text === null ? null : new Part(text)
+    } catch {
+      return null
+    }
+  }
+}
+
+/** As encode(whole). `parts`: the same, with a part of it (Part.of) in its place; null: it has none. */
+export function encodeWith(
+  parts: object | null,
+  whole: unknown,
+  where: string,
+  bytesMax: number = VALUE_BYTES_MAX,
+): Stored {
+  const order = { where, bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX }
+  try {
+    const text = parts && plainText(parts, order)
+    if (text !== null && text.length * 3 <= bytesMax) return text
+  } catch {
+    // The whole says what is wrong.
+  }
+  return encode(whole, where, bytesMax)
+}
+
 /** The value of a text, fresh at each call. Makes nothing but the kinds that encode takes. */
 export function decode(stored: Stored): unknown {
   if (typeof stored !== 'string') throw textForeign(undefined)
@@ -143,7 +180,7 @@ function hasOnlyItems(array: readonly unknown[]): boolean {
 
 function writeObject(object: Record<string, unknown>, depth: number, count: Count): string | null {
   const prototype = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null) return null
+  if (prototype !== Object.prototype && prototype !== null) return partText(object, count)
   if (Object.getOwnPropertySymbols(object).length > 0) return null
   let text = ''
   for (const key of Object.keys(object)) {
@@ -153,6 +190,12 @@ function writeObject(object: Record<string, unknown>, depth: number, count: Coun
     text += text === '' ? quotedKey(key) + item : `,${quotedKey(key)}${item}`
   }
   return `{${text}}`
+}
+
+function partText(object: object, count: Count): string | null {
+  if (!(object instanceof Part)) return null
+  add(count, object.text.length)
+  return object.text
 }
 
 function add(count: Count, characters: number): void {

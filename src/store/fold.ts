@@ -29,47 +29,63 @@ export function isFolded({ entries, brings }: TurnDelta): boolean {
 /** The entries of turns that bring their own messages: as entryColumns, and what is folded into each. */
 export function broughtEntries(turns: readonly TurnDelta[]): SqlValue[] {
   const rows = new Rows()
-  for (const [i, delta] of turns.entries()) {
+  let turn = 0
+  for (const delta of turns) {
+    turn += 1
+    const { entries } = delta
     const states = isFolded(delta) ? delta.brings?.reactions : null
-    for (const [at, entry] of delta.entries.entries()) {
-      const isLast = at % KINDS.length === KINDS.length - 1
-      if (!states) rows.add(i + 1, at + 1, entry, null)
-      else if (isLast) {
-        const first = at - (KINDS.length - 1)
-        const state = states[first / KINDS.length] ?? null
-        rows.add(i + 1, at + 1, entry, foldedText(delta.entries.slice(first, at), state))
-      }
+    const each = states ? KINDS.length : 1
+    for (let last = each - 1; last < entries.length; last += each) {
+      const state = states?.[(last + 1) / each - 1] ?? null
+      const folded = states ? foldedText(entries, last, state) : null
+      const entry = entries[last]
+      if (entry) rows.add(turn, last + 1, entry, folded)
     }
   }
   return rows.columns()
 }
 
 class Rows {
-  private readonly numbers = Array.from({ length: 6 }, () => new List())
-  private readonly texts: [string[], ...(string | null)[][]] = [[], [], [], []]
+  private readonly turn = new List()
+  private readonly no = new List()
+  private readonly occurrence = new List()
+  private readonly attempt = new List()
+  private readonly at = new List()
+  private readonly kind = new List()
+  private readonly names: string[] = []
+  private readonly metas: (string | null)[] = []
+  private readonly payloads: (string | null)[] = []
+  private readonly folded: (string | null)[] = []
 
   add(turn: number, no: number, entry: NewEntry, folded: string | null): void {
-    const { occurrence, attempt, at, kind, name, meta, payload } = entry
-    const values = [turn, no, occurrence, attempt, at, kind]
-    for (const [i, list] of this.numbers.entries()) list.add(values[i] ?? null)
-    const [names, metas, payloads, all] = this.texts
-    names.push(name)
-    metas?.push(metaText(meta))
-    payloads?.push(payload)
-    all?.push(folded)
+    this.turn.add(turn)
+    this.no.add(no)
+    this.occurrence.add(entry.occurrence)
+    this.attempt.add(entry.attempt)
+    this.at.add(entry.at)
+    this.kind.add(entry.kind)
+    this.names.push(entry.name)
+    this.metas.push(metaText(entry.meta))
+    this.payloads.push(entry.payload)
+    this.folded.push(folded)
   }
 
   columns(): SqlValue[] {
-    const [names, ...texts] = this.texts
-    return [...this.numbers.map(String), pack(names), ...texts.map(packSparse)]
+    const { turn, no, occurrence, attempt, at, kind, metas, payloads, folded } = this
+    const numbers = [turn, no, occurrence, attempt, at, kind].map(String)
+    return [...numbers, pack(this.names), ...[metas, payloads, folded].map(packSparse)]
   }
 }
 
-function foldedText(entries: readonly NewEntry[], state: Stored | null): string {
+/** Those before the last one of four. */
+function foldedText(entries: readonly NewEntry[], last: number, state: Stored | null): string {
   let text = state ?? NULL
-  for (const { kind, name, occurrence, attempt, meta, payload } of entries) {
+  for (let i = last - KINDS.length + 1; i < last; i += 1) {
+    const entry = entries[i]
+    if (!entry) continue
+    const { kind, name, occurrence, attempt, meta, payload } = entry
     const value = payload === null ? NULL : state === null ? payload : payload.replace(state, HOLE)
-    text += ['', kind, name, occurrence, attempt, metaText(meta) ?? NULL, value].join(FIELD)
+    text += `${FIELD}${kind}${FIELD}${name}${FIELD}${occurrence}${FIELD}${attempt}${FIELD}${metaText(meta) ?? NULL}${FIELD}${value}`
   }
   return text
 }

@@ -1,6 +1,7 @@
 // Turns that bring their own messages, as the parameters of bring_v1.
 
 import type { Brings, TurnDelta } from '../kernel/store.js'
+import type { WorkerId } from '../model/ids.js'
 import type { SqlValue } from './driver.js'
 import { broughtEntries, isFolded } from './fold.js'
 import { isOutcome, type Placed, packStates } from './pack-turns.js'
@@ -19,14 +20,14 @@ export function isBroughtWhole(delta: TurnDelta): boolean {
   return isSeen && next.divergedBuild === null && next.stopSeen === null
 }
 
-export function broughtColumns(turns: readonly Placed<TurnDelta>[]): SqlValue[] {
+export function broughtColumns(by: WorkerId, turns: readonly Placed<TurnDelta>[]): SqlValue[] {
   const wholes = turns.map(({ delta, place }) => ({
     delta: isBroughtWhole(delta) ? delta : onlyTaken(delta),
     place,
   }))
   const [entries, states] = [broughtEntries(wholes.map(({ delta }) => delta)), packStates(wholes)]
   const isDoubtful = turns.some(({ delta }) => !bringsOf(delta).areNew)
-  const columns = [...turnColumns(turns, wholes), states, ...entries, ...messageColumns(wholes)]
+  const columns = [...turnColumns(by, turns, wholes), states, ...entries, ...messageColumns(wholes)]
   return [...columns, isDoubtful]
 }
 
@@ -37,10 +38,11 @@ function onlyTaken(delta: TurnDelta): TurnDelta {
 }
 
 function turnColumns(
+  by: WorkerId,
   turns: readonly Placed<TurnDelta>[],
   wholes: readonly Placed<TurnDelta>[],
 ): SqlValue[] {
-  const [uid, owner, epoch, seq] = [new List(), new List(), new List(), new List()]
+  const [uid, owner, epoch, seq] = [new List(), new SparseList(by), new List(), new List()]
   const [count, inbox, mail, kind, outcome] = [
     new List(),
     new List(),

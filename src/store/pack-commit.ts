@@ -64,7 +64,7 @@ export function packCommit(
       packDocuments(sorted.turns),
       packAnswers(sorted.turns),
       ...limitColumns(sorted),
-      ...(brought.length > 0 ? broughtColumns(brought) : []),
+      ...(brought.length > 0 ? broughtColumns(by.id, brought) : []),
     ],
     brings: brought.length > 0,
     places: {

@@ -3492,7 +3492,7 @@ language sql immutable as $f$
 $f$;
 
 -- (0015) B1–B5, with what the last column says of entries: what is folded into them. Of messages that have no row (F4) none is told here; they
--- count (b_mail).
+-- count (b_mail). b_owner null: who commits.
 create function @schema@.bring_v2(
   by_id uuid, resent boolean, feed_asked boolean, feed_into bigint, mailbox_max int, suspect_from int, is_doubtful boolean,
   b_uid uuid[], b_owner uuid[], b_epoch int[], b_seq int[], b_count int[], b_inbox int[], b_mail int[], b_taken int[],
@@ -3535,7 +3535,7 @@ begin
         with ordinality d (uid, owner, epoch, seq, count, inbox, mail, taken, outcome, due, before, next, word, silent, i)
       cross join lateral (
         select r.uid from runs r
-          where r.uid = d.uid and d.i <> all (known) and d.owner = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
+          where r.uid = d.uid and d.i <> all (known) and coalesce(d.owner, by_id) = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
             and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
             and coalesce(least(r.due_at, r.deadline_at) > now_at, true) and coalesce(instant_v1(d.before) <= now_at, true)
             and (is_member or d.next <> 'go')
@@ -3603,7 +3603,7 @@ begin
       left join lateral (
         select r.inbox, r.stop, num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) < 5
             or r.epoch <> b.epoch or r.seq <> b.seq or r.inbox <> b.inbox or coalesce(least(r.due_at, r.deadline_at) <= now_at, false)
-            or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or b.owner <> by_id
+            or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or coalesce(b.owner, by_id) <> by_id
             or (b.next = 'go' and not is_member) as is_elsewhere
           from runs r where r.uid = b.uid limit 1) r on true
       where not applied[b.i] and b.silent is not true;

@@ -1,6 +1,6 @@
 // One transition as a step: a draft of the state, an object of its own to be `this`, and all that it means in one answer.
 
-import { decode, encode } from '../../model/codec.js'
+import { decode, encode, encodeWith, Part } from '../../model/codec.js'
 import type { Attempt, Effect, Failure, Kept, StepOrder, Turn } from '../../model/program.js'
 import { NO_RETRY } from '../../model/retry.js'
 import { errorDocument } from '../documents.js'
@@ -119,13 +119,21 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
 }
 
 /** That a transition has left this. */
-export function leaving({ made, around }: Scene, name: string, left: Left, from: At) {
+export function leaving(
+  { made, around }: Scene,
+  name: string,
+  left: Left,
+  from: Pick<At, 'version'>,
+  part: Part | null = Part.of(left.state, around.valueBytesMax),
+) {
   const { place, state } = left
   const limit = around.valueBytesMax
+  const parts = part && { ...left, state: part }
+  const what = `what transition '${name}' of machine "${made.name}" left`
   return {
-    value: encode(left, `what transition '${name}' of machine "${made.name}" left`, limit),
+    value: encodeWith(parts, left, what, limit),
     shown: {
-      state: encode(state, `the state of machine "${made.name}"`, limit),
+      state: part?.text ?? encode(state, `the state of machine "${made.name}"`, limit),
       at: { place, error: null },
     },
     checkpoint: from.version + 1,

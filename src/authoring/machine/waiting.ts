@@ -1,7 +1,7 @@
 // Where a machine waits: what it wishes for there, where a transition leads it from there, and what an event does that needs
 // nobody else.
 
-import { decode, encode } from '../../model/codec.js'
+import { decode, encode, encodeWith, Part } from '../../model/codec.js'
 import type { Due, Reaction, Round, Wish } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
 import type { Place } from './description.js'
@@ -27,9 +27,20 @@ export function wishAt(place: Place, since: Since, hasFailed: boolean): Wish {
   const { enteredAt, lateFrom, family } = since
   const late = place.late[lateFrom]
   const until: Due | null = late ? { at: enteredAt + late.afterMs } : null
-  const names = [...place.waiting.keys(), ...(hasFailed ? [RETRY] : [])]
+  const names = hasFailed ? [...namesAt(place), RETRY] : namesAt(place)
   const children = family.children.map(({ uid, callback }) => ({ uid, as: callback ?? CHILD }))
   return { names, until, place: place.name, isAnsweredLater: true, children }
+}
+
+/** The same for every run that waits there. */
+const waited = new WeakMap<Place, readonly string[]>()
+
+function namesAt(place: Place): readonly string[] {
+  const known = waited.get(place)
+  if (known) return known
+  const names = [...place.waiting.keys()]
+  waited.set(place, names)
+  return names
 }
 
 /** Where the next round begins, behind a transition that has left this. */
@@ -53,20 +64,23 @@ export function atStayed(from: At, since: Since, isResting: boolean): At {
 }
 
 /** What it is made of has been measured where it was written. */
-export function roundAt({ made }: Scene, at: At): Round {
+export function roundAt({ made }: Scene, at: At, part: Part | null = null): Round {
   const children = at.family.children.map(({ uid }) => uid)
-  return { done: false, children, value: encode(at, `where machine "${made.name}" is`) }
+  const parts = part && { ...at, state: part }
+  return { done: false, children, value: encodeWith(parts, at, `where machine "${made.name}" is`) }
 }
 
 /** The wish of an event machine knows what events do there, as long as they keep inside the context. */
 export function reactiveWish(scene: Scene, place: Place, from: At, since: Since): Wish {
-  return reactive(scene, { place, from, since, state: encode(from.state, 'the state') })
+  const state = encode(from.state, 'the state')
+  return reactive(scene, { place, from: { ...from, state: null }, since, state })
 }
 
 interface Waits {
   readonly place: Place
+  /** Without its state. */
   readonly from: At
-  /** That of `from`, of which user code has had its own. */
+  /** That of `from`. */
   readonly state: Stored
   readonly since: Since
 }
@@ -99,7 +113,7 @@ function reaction(
     const before = { ...from, state: decode(waits.state) }
     const effect = unmoved({ place: place.name, at: before, fields: from.fields })
     const at = atStayed(before, since, true)
-    const wish = reactive(scene, { ...waits, from: at })
+    const wish = reactive(scene, { ...waits, from: { ...at, state: null } })
     return { step, label, effect, round: roundAt(scene, at), wish }
   }
   const to = scene.machine.places.get(moved.place)
@@ -116,9 +130,11 @@ function reaction(
   }
   if (moved.isStaying) left.isStaying = true
   if (given !== undefined) left.payload = given
-  const effect = leaving(scene, step, left, from)
+  const part = Part.of(state, scene.around.valueBytesMax)
+  const effect = leaving(scene, step, left, from, part)
   const at = atMoved(from, left, since)
   const next = moved.isStaying ? since : { enteredAt: now, lateFrom: 0, family: since.family }
-  const wish = reactive(scene, { place: to, from: at, state: effect.shown.state, since: next })
-  return { step, label, effect, round: roundAt(scene, at), wish }
+  const then = { place: to, from: { ...at, state: null }, state: effect.shown.state, since: next }
+  const round = roundAt(scene, at, part)
+  return { step, label, effect, round, wish: reactive(scene, then) }
 }
