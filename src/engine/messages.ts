@@ -88,17 +88,19 @@ export async function emitEvent(core: Core, emission: Emission): Promise<void> {
   await core.kernel.operations.emit(workspace, event, within)
 }
 
-export async function storedPayload(
+/** At once, if there is nothing to be asked. */
+export function storedPayload(
   core: Core,
   made: Made | null,
   name: string,
   payload: unknown,
-): Promise<Stored> {
+): Stored | Promise<Stored> {
   const schema = made && Object.hasOwn(made.signals, name) ? made.signals[name] : undefined
-  const parsed = schema
-    ? await parse(schema, payload, 'PAYLOAD_INVALID', `The payload of signal "${name}"`)
-    : payload
-  return encode(parsed, `the payload of signal "${name}"`, core.valueBytesMax)
+  const stored = (value: unknown): Stored =>
+    encode(value, `the payload of signal "${name}"`, core.valueBytesMax)
+  if (!schema || !checksSomething(schema)) return stored(payload)
+  const what = `The payload of signal "${name}"`
+  return parse(schema, payload, 'PAYLOAD_INVALID', what).then(stored)
 }
 
 /** The run may have been started in the same transaction: only that can see it. */

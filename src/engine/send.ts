@@ -35,11 +35,14 @@ export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
   }
   const { type, ...fields } = eventOf(sending.event)
   const name = signalNameOf(type)
-  const payload = await storedPayload(core, made, name, fields)
+  const stored = storedPayload(core, made, name, fields)
+  // What is there is not awaited: events come one after the other.
+  const payload = typeof stored === 'string' ? stored : await stored
   const id = messageIdOf(sending.id)
-  await checkDefinition(core, sending)
+  if (!isKnown(core, sending)) await checkDefinition(core, sending)
   const called = await callOrCreate(core, sending, { name, payload, id, withinMs: 0 })
-  return sentOf(core, sending, called)
+  const standing = standingBehind(called)
+  return standing ? sent(sending.to, standing) : sentOf(core, sending, called)
 }
 
 function eventOf(event: unknown): { readonly type: unknown } & Record<string, unknown> {
@@ -48,28 +51,33 @@ function eventOf(event: unknown): { readonly type: unknown } & Record<string, un
 }
 
 /** Once per run: what a run is of never changes, and its id comes back only after it was pruned. */
+function isKnown(core: Core, { to, target }: Sending): boolean {
+  return core.sentTo.get(keyOf(to)) === target.name
+}
+
+const keyOf = ({ workspace, id }: Address): string => `${workspace} ${id}`
+
 async function checkDefinition(core: Core, { to, target }: Sending): Promise<void> {
-  const key = `${to.workspace} ${to.id}`
-  if (core.sentTo.get(key) === target.name) return
   const view = await core.kernel.read.get(to.workspace, to.id)
   if (view && view.definition !== target.name) throw idTaken(to.id, view.definition, target.name)
   if (!view) return
   if (core.sentTo.size >= 10_000) core.sentTo.clear()
-  core.sentTo.set(key, target.name)
+  core.sentTo.set(keyOf(to), target.name)
 }
 
 type Call = Parameters<Core['kernel']['trigger']>[1]
 
-async function callOrCreate(core: Core, sending: Sending, call: Call): Promise<Called | null> {
-  for (let isNew = false; ; isNew = true) {
-    try {
-      return await core.kernel.trigger(sending.to, call)
-    } catch (error) {
-      if (PerdureError.is(error, 'RUN_FINISHED')) return null
-      if (isNew || !PerdureError.is(error, 'RUN_NOT_FOUND')) throw error
-      await create(core, sending)
-    }
-  }
+function callOrCreate(core: Core, sending: Sending, call: Call): Promise<Called | null> {
+  const again = () => core.kernel.trigger(sending.to, call).catch(unlessFinished)
+  return core.kernel.trigger(sending.to, call).catch((error) => {
+    if (!PerdureError.is(error, 'RUN_NOT_FOUND')) return unlessFinished(error)
+    return create(core, sending).then(again)
+  })
+}
+
+function unlessFinished(error: unknown): null {
+  if (PerdureError.is(error, 'RUN_FINISHED')) return null
+  throw error
 }
 
 /** Two at once are one run: the same id, the same input. */
@@ -80,14 +88,17 @@ async function create(core: Core, { to, target }: Sending): Promise<void> {
   await startPrepared(core, await prepareStart(core, start))
 }
 
+/** null: nothing has come of it that says so. */
+function standingBehind(called: Called | null): Standing | null {
+  if (called?.fate !== 'taken' || !called.reply?.payload) return null
+  if (called.reply.kind === 'step.failed') return null
+  const { place, state, moves, isDone } = decode(called.reply.payload) as Left
+  return { place, state, transitions: moves.length, status: isDone ? 'done' : 'active' }
+}
+
 async function sentOf(core: Core, { to }: Sending, called: Called | null): Promise<Sent> {
   const { fate, reply } = called ?? { fate: 'finished', reply: null }
   if (reply?.kind === 'step.failed') throw decodeError(reply.payload ?? '', core.errors)
-  if (fate === 'taken' && reply?.payload) {
-    const { place, state, moves, isDone } = decode(reply.payload) as Left
-    const status = isDone ? 'done' : 'active'
-    return sent(to, { place, state, transitions: moves.length, status })
-  }
   const view = await core.kernel.read.get(to.workspace, to.id)
   if (!view) throw runNotFound(to.id)
   // It was stopped before it had come to the end of the event.

@@ -31,13 +31,29 @@ export interface Brought extends Call {
 
 const NONE: readonly never[] = []
 
-interface Sender {
+/** null: it is not stored. */
+type Told = (brought: Brought | null) => void
+
+/** Whoever waits to hear of what is brought. */
+class Sender {
   readonly message: NewMessage
   /** Its id was made for this call. */
   readonly isNew: boolean
-  /** null: it is not stored. */
-  told(brought: Brought | null): void
-  readonly coming: Promise<Brought | null>
+  private readonly hearers: Told[] = []
+
+  constructor(message: NewMessage, isNew: boolean, told: Told) {
+    this.message = message
+    this.isNew = isNew
+    this.hearers.push(told)
+  }
+
+  hears(told: Told): void {
+    this.hearers.push(told)
+  }
+
+  told(brought: Brought | null): void {
+    for (const told of this.hearers.splice(0)) told(brought)
+  }
 }
 
 /** What is brought to one run, and what waits until that is stored. */
@@ -69,20 +85,22 @@ export class Bringing {
     this.host = host
   }
 
-  /** null: the run does not wait here, or not for this. */
-  bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
+  /** false: the run does not wait here, or not for this, and nobody is told. */
+  bring(to: Address, message: NewMessage, isNew: boolean, told: Told): boolean {
     const line = this.lineOf(to)
     const same = line && !isNew ? sameIn(line, message) : null
-    if (same) return same.coming
-    const kept = line ? null : this.frames.keptOf(to)
-    if (!line && !(kept && this.isReady(kept, message))) return null
-    const sender = this.newSender(message, isNew)
-    if (line) line.behind.push(sender)
-    else if (kept && !this.begin(kept, [sender])) {
-      sender.told(null)
-      return null
+    if (same) {
+      same.hears(told)
+      return true
     }
-    return sender.coming
+    const kept = line ? null : this.frames.keptOf(to)
+    if (!line && !(kept && this.isReady(kept, message))) return false
+    const sender = new Sender(message, isNew, told)
+    this.bytes += bytesOf(sender)
+    line?.behind.push(sender)
+    if (!kept || this.begin(kept, [sender])) return true
+    this.bytes -= bytesOf(sender)
+    return false
   }
 
   /** The frame of this run has stored a delta. */
@@ -112,7 +130,7 @@ export class Bringing {
     this.unsure.delete(wayOf(delta))
     if (!isStored) return this.unbrought(line)
     this.tell(line, delta, delta.brings.inbox)
-    for (const sender of line.behind) sender.told(null)
+    this.tellNone(line.behind)
   }
 
   private tell({ brought }: Line, delta: TurnDelta, inbox: number): void {
@@ -122,13 +140,21 @@ export class Bringing {
     let no = inbox
     for (const sender of brought) {
       no += 1
+      this.bytes -= bytesOf(sender)
       sender.told({ uid, no, called: decided(no) })
     }
   }
 
   private unbrought({ brought, behind }: Line): void {
     this.host.counters['message.unbrought'] += brought.length
-    for (const sender of [...brought, ...behind]) sender.told(null)
+    this.tellNone([...brought, ...behind])
+  }
+
+  private tellNone(senders: readonly Sender[]): void {
+    for (const sender of senders) {
+      this.bytes -= bytesOf(sender)
+      sender.told(null)
+    }
   }
 
   private lineOf(to: Address): Line | null {
@@ -143,7 +169,7 @@ export class Bringing {
     if (!first) return
     const kept = this.frames.keptFrame(uid)
     if (kept && this.isReady(kept, first.message) && this.begin(kept, senders)) return
-    for (const sender of senders) sender.told(null)
+    this.tellNone(senders)
   }
 
   private isReady(frame: Frame, { name }: NewMessage): boolean {
@@ -190,20 +216,9 @@ export class Bringing {
     }
     return true
   }
-
-  private newSender(message: NewMessage, isNew: boolean): Sender {
-    const bytes = message.payload?.length ?? 0
-    this.bytes += bytes
-    let told: Sender['told'] = () => {}
-    const coming = new Promise<Brought | null>((resolve) => {
-      told = (brought) => {
-        this.bytes -= bytes
-        resolve(brought)
-      }
-    })
-    return { message, isNew, told, coming }
-  }
 }
+
+const bytesOf = ({ message }: Sender): number => message.payload?.length ?? 0
 
 const wayOf = ({ fence: { uid, epoch, seq } }: TurnDelta): string => `${uid}:${epoch}:${seq}`
 

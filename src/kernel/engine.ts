@@ -30,7 +30,7 @@ import type {
 import type { Brought } from './bringing.js'
 import { Operations } from './operations.js'
 import { outsideOf } from './outside.js'
-import { Patience } from './patience.js'
+import { Patience, type Patient } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
 import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
@@ -242,21 +242,21 @@ export class KernelHost implements Kernel {
   }
 
   /** Without a claim, if the run waits in this process; null: it is to be sent as any message. */
-  private bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> | null {
-    this.checkOpen()
+  private bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> {
     const { bringing, options } = this.host
-    if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
-    const coming = bringing.bring(to, message, isNew)
-    if (!coming) return null
     const { ports } = options
     return new Promise((resolve, reject) => {
-      const patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
-      ports.fault('message.before')
-      void coming.then((brought) => {
-        this.patience.over(patient)
+      this.checkOpen()
+      if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
+      let patient: Patient | null = null
+      const isComing = bringing.bring(to, message, isNew, (brought) => {
+        if (patient) this.patience.over(patient)
         if (brought) ports.fault('message.after')
         resolve(brought)
       })
+      if (!isComing) return resolve(null)
+      patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
+      ports.fault('message.before')
     })
   }
 

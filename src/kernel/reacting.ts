@@ -106,7 +106,7 @@ function write(frame: Frame, { ask, message, reaction, at }: Reacted): void {
   body.outrun(next.number, out.lastSeq, at)
   const name = next.path + ask.name.slice(scope.path.length)
   const place = { scope: next, name, occurrence: 1 }
-  const wait = newAsk(frame, place, { kind: 'wait', wish }, unheard, unheard)
+  const wait = newAsk({ clock: () => at }, place, { kind: 'wait', wish }, unheard, unheard)
   questions.add(wait)
   scribe.append(askEntry(wait))
 }

@@ -3486,7 +3486,7 @@ create function @schema@.entries_v1(
 language sql immutable as $f$
   select row_seq, row_occurrence, row_attempt, row_kind, row_name, row_meta, row_payload
   union all
-  select row_seq - 4 + g.i, f.fields[g.i * 6 - 2]::int, f.fields[g.i * 6 - 1]::int, f.fields[g.i * 6 - 4], f.fields[g.i * 6 - 3], f.fields[g.i * 6], replace(f.fields[g.i * 6 + 1], E'\\x1a', f.fields[1])
+  select row_seq - 4 + g.i, f.fields[g.i * 6 - 2]::int, f.fields[g.i * 6 - 1]::int, f.fields[g.i * 6 - 4], f.fields[g.i * 6 - 3], f.fields[g.i * 6], replace(f.fields[g.i * 6 + 1], E'\\x1a', coalesce(f.fields[1], ''))
     from (select string_to_array(folded, E'\\x1c', E'\\x1b') as fields offset 0) f cross join generate_series(1, 3) g (i)
     where folded is not null
 $f$;

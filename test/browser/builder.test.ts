@@ -112,6 +112,7 @@ describeInBrowser('the builder of graphs', () => {
     await page
       .getByRole('complementary', { name: 'Details' })
       .getByText('the bank is closed')
+      .first()
       .waitFor()
 
     const stored = await studio.engine.graphs.get('checkout')

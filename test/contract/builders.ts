@@ -157,7 +157,10 @@ export const ended = (fence: Fence, changes: Parameters<typeof end>[0] = {}): Tu
 /** What a run shows behind round n. */
 export const stateBehind = (n: number): string => JSON.stringify({ n, text: 'é \\ "\u2028\u0001' })
 
-/** What messages have done to a run that was parked at the end of round `round`, each four entries; the run waits again. */
+/**
+ * What messages have done to a run that was parked at the end of round `round`, each four entries; the run waits again. Those with the name x have
+ * changed nothing.
+ */
 export function reacted(
   fence: Fence,
   { brings, round, at = 1_000 }: { brings: Omit<Brings, 'reactions'>; round: number; at?: number },
@@ -168,6 +171,7 @@ export function reacted(
     const [no, state] = [inbox + i + 1, stateOf(i)]
     const behind = [2, fence.seq + i * ENTRIES_OF_REACTION + 2]
     const within = `m@${round + i}`
+    const checkpoint = name === 'x' ? {} : { checkpoint: round + i }
     return [
       entry({
         kind: 'message.taken',
@@ -180,7 +184,7 @@ export function reacted(
         name: `${within}/${name}`,
         at,
         payload: `[${state},1]`,
-        meta: { target: 'transition', checkpoint: round + i },
+        meta: { target: 'transition', ...checkpoint },
       }),
       entry({
         kind: 'round.ended',
@@ -202,12 +206,14 @@ export function reacted(
   })
   const count = messages.length
   const numbers = messages.map((_, i) => inbox + i + 1)
+  const states = messages.map(({ name }, i) => (name === 'x' ? null : stateOf(i)))
+  const state = states.findLast((one) => one !== null)
   return turn(fence, {
-    brings: { ...brings, reactions: messages.map((_, i) => stateOf(i)) },
+    brings: { ...brings, reactions: states },
     entries,
     taken: numbers,
     answers: numbers.map((no, i) => ({ no, entry: i * ENTRIES_OF_REACTION + 2 })),
-    shown: { state: stateOf(count - 1), at: { place: 'open', error: null } },
+    shown: state ? { state, at: { place: 'open', error: null } } : null,
     next: park({ seen: inbox + count }),
   })
 }

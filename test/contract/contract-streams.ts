@@ -235,7 +235,8 @@ export function streamContract(on: Case): void {
     const first = await beginning(store)
     const run = await ownedRun(store, by)
     const { cursor } = await changesFrom(store, first, 1)
-    await s.advance(FOLLOWED_MS / 2)
+    // More than half of it: who follows says so again.
+    await s.advance(FOLLOWED_MS / 2 + 1_000)
     await beginning(store)
     await commit(store, by, parked(fenceOf(run, by)))
     await s.advance(FOLLOWED_MS / 2 + 5_000)

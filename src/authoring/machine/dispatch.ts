@@ -218,21 +218,30 @@ function isPromise(result: unknown): result is PromiseLike<unknown> {
 }
 
 /** What actions are given that run at once. One that looks for more than this is a step. */
-class ArgsNow {
+class ArgsNow implements ProxyHandler<Pick<ActionArgs<unknown, SentEvent>, 'context' | 'event'>> {
   /** Also if the action has caught what it was told. */
   wantsMore = false
   readonly given: ActionArgs<unknown, SentEvent>
 
   constructor(context: unknown, event: SentEvent) {
-    const more = (name: string | symbol): never => {
-      this.wantsMore = true
-      throw new Error(`${String(name)} is there where the action is run as a step`)
-    }
-    this.given = new Proxy({ context, event } as ActionArgs<unknown, SentEvent>, {
-      get: (known, name) => (name === 'context' || name === 'event' ? known[name] : more(name)),
-      has: (_, name) => more(name),
-      ownKeys: () => more('all of it'),
-    })
+    this.given = new Proxy({ context, event }, this) as ActionArgs<unknown, SentEvent>
+  }
+
+  get(known: { context: unknown; event: SentEvent }, name: string | symbol): unknown {
+    return name === 'context' || name === 'event' ? known[name] : this.more(name)
+  }
+
+  has(_: unknown, name: string | symbol): never {
+    return this.more(name)
+  }
+
+  ownKeys(): never {
+    return this.more('all of it')
+  }
+
+  private more(name: string | symbol): never {
+    this.wantsMore = true
+    throw new Error(`${String(name)} is there where the action is run as a step`)
   }
 }
 

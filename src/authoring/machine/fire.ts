@@ -118,22 +118,27 @@ async function effectOf(scene: Scene, firing: Firing, done: Done): Promise<Effec
   return { ...leaving(scene, name, left, firing.at), events, documents }
 }
 
-/** That a transition has left this. */
+function partOf(state: unknown, bytesMax: number): { readonly state: Part } | null {
+  const part = Part.of(state, bytesMax)
+  return part && { state: part }
+}
+
+/** That a transition has left this. `inner`: what of it is written already. */
 export function leaving(
   { made, around }: Scene,
   name: string,
   left: Left,
   from: Pick<At, 'version'>,
-  part: Part | null = Part.of(left.state, around.valueBytesMax),
+  inner: { readonly state: Part } | null = partOf(left.state, around.valueBytesMax),
 ) {
   const { place, state } = left
   const limit = around.valueBytesMax
-  const parts = part && { ...left, state: part }
+  const parts = inner && { ...left, ...inner }
   const what = `what transition '${name}' of machine "${made.name}" left`
   return {
     value: encodeWith(parts, left, what, limit),
     shown: {
-      state: part?.text ?? encode(state, `the state of machine "${made.name}"`, limit),
+      state: inner?.state.text ?? encode(state, `the state of machine "${made.name}"`, limit),
       at: { place, error: null },
     },
     checkpoint: from.version + 1,

@@ -64,16 +64,17 @@ export function atStayed(from: At, since: Since, isResting: boolean): At {
 }
 
 /** What it is made of has been measured where it was written. */
-export function roundAt({ made }: Scene, at: At, part: Part | null = null): Round {
+export function roundAt({ made }: Scene, at: At, parts: object | null = null): Round {
   const children = at.family.children.map(({ uid }) => uid)
-  const parts = part && { ...at, state: part }
   return { done: false, children, value: encodeWith(parts, at, `where machine "${made.name}" is`) }
 }
 
 /** The wish of an event machine knows what events do there, as long as they keep inside the context. */
 export function reactiveWish(scene: Scene, place: Place, from: At, since: Since): Wish {
   const state = encode(from.state, 'the state')
-  return reactive(scene, { place, from: { ...from, state: null }, since, state })
+  const [fields, family] = [Part.of(from.fields), Part.of(since.family)]
+  const same = fields && family && { fields, family }
+  return reactive(scene, { place, from: { ...from, state: null }, since, state, same })
 }
 
 interface Waits {
@@ -83,6 +84,8 @@ interface Waits {
   /** That of `from`. */
   readonly state: Stored
   readonly since: Since
+  /** What stays as it is while events keep inside the context. */
+  readonly same: { readonly fields: Part; readonly family: Part } | null
 }
 
 function reactive(scene: Scene, waits: Waits): Wish {
@@ -103,7 +106,7 @@ function reaction(
   { name: step, payload }: Message,
   now: Instant,
 ): Reaction | null {
-  const { place, from, since } = waits
+  const { place, from, since, same } = waits
   const given = payload ? (decode(payload) as unknown) : undefined
   const draft = decode(waits.state)
   const moved = place.waiting.get(step)?.now?.({ state: draft, payload: given })
@@ -131,10 +134,11 @@ function reaction(
   if (moved.isStaying) left.isStaying = true
   if (given !== undefined) left.payload = given
   const part = Part.of(state, scene.around.valueBytesMax)
-  const effect = leaving(scene, step, left, from, part)
+  const inner = part && same && { state: part, fields: same.fields }
+  const effect = leaving(scene, step, left, from, inner)
   const at = atMoved(from, left, since)
+  const round = roundAt(scene, at, inner && { ...at, ...inner, family: same?.family })
   const next = moved.isStaying ? since : { enteredAt: now, lateFrom: 0, family: since.family }
-  const then = { place: to, from: { ...at, state: null }, state: effect.shown.state, since: next }
-  const round = roundAt(scene, at, part)
-  return { step, label, effect, round, wish: reactive(scene, then) }
+  const then = { from: { ...at, state: null }, state: effect.shown.state, since: next, same }
+  return { step, label, effect, round, wish: reactive(scene, { ...then, place: to }) }
 }
