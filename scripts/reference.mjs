@@ -134,20 +134,20 @@ async function tablesPage() {
   return `${['# Tables', intro, ...parts].join('\n\n')}\n`
 }
 
-/** What stands above each `create table`. */
+/** What stands above each `create table` or `create view`, and above what adds a column. */
 function comments() {
   const folder = join(ROOT, 'sql/migrations')
   const found = new Map()
   for (const file of readdirSync(folder).sort()) {
     const text = readFileSync(join(folder, file), 'utf8')
     for (const [, lines, name] of text.matchAll(
-      /((?:^-- .*\n|^--\n)*)create (?:unlogged )?table @schema@\.(\w+)/gm,
+      /((?:^-- .*\n|^--\n)*)(?:create (?:unlogged )?table|create view|alter table) @schema@\.(\w+)/gm,
     )) {
       const said = lines
         .replaceAll(/^-- (breaking: |──).*\n/gm, '')
         .replaceAll(/^-- ?/gm, '')
         .trim()
-      if (said) found.set(name, said)
+      if (said) found.set(name, [found.get(name), said].filter(Boolean).join('\n\n'))
     }
   }
   return found

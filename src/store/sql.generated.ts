@@ -3464,32 +3464,41 @@ begin
     cross join lateral (select v.* from shown_v1 v where v.run = u.uid limit 1) v order by u.i;
 end $f$;` },
   { number: 18, name: 'folded', breaking: true, sql: `-- breaking: yes
--- Entries that are folded: what an event has done to a machine without its body (four entries, src/kernel/reacting.ts) is one row of the
--- journal. That is the last of them, and has the others in \`folded\`, which are numbered right before it and were written at the same time.
+-- Entries that are folded: what an event has done to a machine without its body is four entries (src/kernel/reacting.ts) and one row of the
+-- journal. That is the last of them; the others are in \`folded\`, are numbered right before it, and were written at the same time.
 -- Breaking: a process of the version before would not see them.
 --
 -- F1. The row with the highest number is as it would be if nothing was folded: who looks only at the end of a journal sees no difference.
 -- F2. At most three are folded into one. So an entry is in one of the four rows from its own number on, and where entries are read, entries_v1
 --     tells what is in a row.
 -- F3. What is copied (fork_v1) or exported is not folded.
--- F4. A message that one of them has taken has no row of its own if nobody else knows its id: nobody sends it again (src/kernel/bringing.ts).
+-- F4. A message that one of them has taken has no row of its own if nobody else knows its id: nobody sends it again (src/kernel/bringing.ts, B3).
+
+-- \`folded\`: entries that come right before this one and have no row of their own. Who wants to see all of them reads \`history_v1\`.
 alter table @schema@.journal add column folded text;
 
 drop index @schema@.journal_behind;
 create index journal_behind on @schema@.journal (uid, seq) where kind in ('round.ended', 'run.reopened') or folded is not null;
 
--- The entries of a row. Folded ones have six fields each, behind a text that several of them have in them (U+001A is where); fields are parted
--- by U+001C, null is U+001B. No set returning function that is planned apart: it becomes a part of the query around it.
+-- The entries of a row. Folded ones have six fields each, behind what the run shows, which several of them have in them (U+001A is where); fields are
+-- parted by U+001C, null is U+001B. Not planned apart: it becomes a part of the query around it.
 create function @schema@.entries_v1(
   row_seq int, row_occurrence int, row_attempt int, row_kind text, row_name text, row_meta text, row_payload text, folded text
 ) returns table (seq int, occurrence int, attempt int, kind text, name text, meta text, payload text)
 language sql immutable as $f$
   select row_seq, row_occurrence, row_attempt, row_kind, row_name, row_meta, row_payload
   union all
-  select row_seq - 4 + g.i, f.fields[g.i * 6 - 2]::int, f.fields[g.i * 6 - 1]::int, f.fields[g.i * 6 - 4], f.fields[g.i * 6 - 3], f.fields[g.i * 6], replace(f.fields[g.i * 6 + 1], E'\\x1a', coalesce(f.fields[1], ''))
+  select row_seq - 4 + g.i, f.fields[g.i * 6 - 2]::int, f.fields[g.i * 6 - 1]::int, f.fields[g.i * 6 - 4], f.fields[g.i * 6 - 3],
+      f.fields[g.i * 6], replace(f.fields[g.i * 6 + 1], E'\\x1a', coalesce(f.fields[1], ''))
     from (select string_to_array(folded, E'\\x1c', E'\\x1b') as fields offset 0) f cross join generate_series(1, 3) g (i)
     where folded is not null
 $f$;
+
+-- Every entry of every run. What is asked of one run reads only that one's.
+create view @schema@.history_v1 as
+  select j.uid, e.seq, j.epoch, j.at, e.occurrence, e.attempt, e.kind, e.name, e.meta, e.payload
+    from @schema@.journal j
+    cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e;
 
 -- (0015) B1–B5, with what the last column says of entries: what is folded into them. Of messages that have no row (F4) none is told here; they
 -- count (b_mail). b_owner null: who commits.

@@ -26,7 +26,7 @@ export function checkMachines(
     checkTransitions(run, journal, documents.get(run.uid) ?? [], say)
     if (COUNTING.has(run.def)) {
       checkCount(run, journal, say)
-      checkTakenOrder(run, journal, snapshot.messages, say)
+      checkTakenOrder(run, journal, say)
     }
     if (run.def === EXPIRING) checkExpiries(run, journal, say)
   }
@@ -101,10 +101,9 @@ function checkCount(run, journal, say) {
 }
 
 /** Events are applied in the order in which they were accepted. */
-function checkTakenOrder(run, journal, messages, say) {
-  const numbers = new Map(messages.flatMap((m) => (m.uid === run.uid ? [[m.id, m.no]] : [])))
+function checkTakenOrder(run, journal, say) {
   const taken = journal.flatMap(({ kind, meta }) =>
-    kind === 'message.taken' && numbers.has(meta?.id) ? [numbers.get(meta.id)] : [],
+    kind === 'message.taken' && meta?.no ? [meta.no] : [],
   )
   const early = taken.find((no, i) => i > 0 && no < taken[i - 1])
   if (early !== undefined) say(`${run.id}: event ${early} was applied behind a later one`)
@@ -135,7 +134,7 @@ const NOW = `select json_build_object(
     from @schema@.runs r left join @schema@.states s using (uid) where r.def in ('assembly', 'tally', 'total', 'offer')),
   'journal', (select json_agg(json_build_object('uid', j.uid, 'seq', j.seq, 'kind', j.kind, 'name', j.name,
       'meta', j.meta::json, 'payload', j.payload) order by j.uid, j.seq)
-    from @schema@.journal j join @schema@.runs r using (uid) where r.def in ('assembly', 'tally', 'total', 'offer')),
+    from @schema@.history_v1 j join @schema@.runs r using (uid) where r.def in ('assembly', 'tally', 'total', 'offer')),
   'documents', (select json_agg(json_build_object('uid', d.uid, 'seq', d.seq, 'type', d.type, 'content', d.content))
     from @schema@.documents d)) as now`
 

@@ -11,7 +11,7 @@ export async function readSnapshot(query, schema) {
   )
   const journal = await query(
     `select uid::text as uid, seq, epoch, ${ms('at')} as at, kind, name, occurrence, attempt, meta, payload
-       from ${schema}.journal order by uid, seq`,
+       from ${schema}.history_v1 order by uid, seq`,
   )
   const messages = await query(
     `select uid::text as uid, no, id, kind, name, meta, taken_seq from ${schema}.messages order by uid, no`,

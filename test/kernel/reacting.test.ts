@@ -269,3 +269,49 @@ test('of a burst only so much is worked out at once as may wait to be stored', a
   expect(Math.max(...bench.turnEntries)).toBeLessThanOrEqual(1_000)
   await kernel.close()
 })
+
+/** Counts three times, then an event is on its way, and nobody but its sender knows it, when the process loses its lease. */
+async function lostOnItsWay() {
+  const bench = new Bench()
+  const kernel = await bench.openProgram(doorProgram(), { build: 'a', closeGraceMs: 0 })
+  await kernel.start({ ...start, input: 'null' })
+  await bench.pass(0)
+  const add = (by: number) =>
+    kernel.trigger(to, { name: 'ADD', payload: JSON.stringify({ by }), id: null, withinMs: 0 })
+  for (const by of [1, 1, 1]) {
+    const counted = add(by)
+    await bench.pass(0)
+    await counted
+  }
+  bench.holdCommits()
+  const sent = add(100)
+  await bench.pass(0)
+  bench.memory.workers.clear()
+  await bench.pass(15_000)
+  return { bench, kernel, sent }
+}
+
+test('an event that nobody else knows counts once, also if it is stored when its frame is lost', async () => {
+  const { bench, kernel, sent } = await lostOnItsWay()
+  expect(bench.counters['worker.reborn']).toBe(1)
+  bench.releaseCommits()
+  for (let i = 0; i < 5; i += 1) await bench.pass(1_000)
+  expect(await sent).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
+  const [row] = bench.memory.runs.values()
+  expect(row?.state).toContain('"count":103')
+  // Of those that it has reacted to nothing is left but what they have done.
+  expect(row?.messages.map(({ no }) => no)).toEqual([1])
+  await kernel.close()
+})
+
+test('and if it is not stored it goes as any other', async () => {
+  const { bench, kernel, sent } = await lostOnItsWay()
+  const [row] = bench.memory.runs.values()
+  if (row) row.epoch += 1
+  bench.releaseCommits()
+  for (let i = 0; i < 5; i += 1) await bench.pass(1_000)
+  expect(await sent).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
+  expect(row?.state).toContain('"count":103')
+  expect(row?.messages.map(({ no }) => no)).toEqual([1, 4])
+  await kernel.close()
+})
