@@ -371,10 +371,9 @@ export class WorkerHost {
 
   /** What it has been brought is refused for its content: as any message it costs whoever has to be blamed. */
   private untaken(delta: TurnDelta): void {
-    const { uid } = delta.fence
-    this.frames.active.get(uid)?.lose()
+    this.frames.active.get(delta.fence.uid)?.lose()
     this.bringing.arrived(delta, false)
-    this.turnLost(uid, false)
+    this.turnLost(delta.fence.uid, false)
   }
 
   /** Past the committer: `committed` is null if the answer was lost and the journal has it. */
@@ -390,13 +389,12 @@ export class WorkerHost {
   private turnLost(uid: Uid, reload: boolean): void {
     const frame = this.frames.active.get(uid)
     if (!frame) return
-    const { run, epoch, attempt } = frame
+    const { run, epoch, attempt, out } = frame
     this.frames.remove(frame)
     if (!reload || this.closing) return this.claimer.roomAgain()
     this.anchor.ahead()
     // Still ours: its clock was ahead. Begin again from what is stored.
-    const seq = frame.out.ackedSeq
     const unknown = { inbox: Number.MAX_SAFE_INTEGER, stop: null, crashes: 0 }
-    this.executor.takeUp({ ...run, epoch, seq, attempt, ...unknown })
+    this.executor.takeUp({ ...run, epoch, seq: out.ackedSeq, attempt, ...unknown })
   }
 }

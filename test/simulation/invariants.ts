@@ -80,10 +80,10 @@ export class Watch {
     }
     if (!before) return this.fail(3, `a turn of an unknown run ${uid}`)
     const isOwners = delta.brings ? before.row.owner === null : before.row.owner === owner
-    if (delta.brings && delta.brings.inbox !== before.messages) {
+    if (delta.brings && delta.brings.inbox !== before.row.inbox) {
       this.fail(
         15,
-        `messages were brought to ${uid} behind ${delta.brings.inbox}; there were ${before.messages}`,
+        `messages were brought to ${uid} behind ${delta.brings.inbox}; there were ${before.row.inbox}`,
       )
     }
     if (!isOwners || before.row.epoch !== epoch) {
@@ -239,11 +239,17 @@ export class Watch {
       this.fail(7, `${uid} is owned, ${row.status}, due at ${row.dueAt}`)
     }
     const ids = new Set(messages.map((message) => message.id))
-    if (row.inbox !== messages.length || ids.size !== messages.length) {
+    const byNo = new Map(messages.map((message) => [message.no, message]))
+    // An event that was taken when it came, and that nobody knows, is forgotten.
+    const forgotten = journal.filter(
+      ({ kind, meta }) => kind === 'message.taken' && meta?.no && !byNo.has(meta.no),
+    ).length
+    if (row.inbox !== messages.length + forgotten || ids.size !== messages.length) {
       this.fail(15, `the mailbox of ${uid} has ${messages.length} messages, counter ${row.inbox}`)
     }
     const taken = messages.filter((message) => message.takenSeq !== null)
-    if (row.taken !== taken.length) this.fail(7, `${uid} counts ${row.taken} taken messages`)
+    if (row.taken !== taken.length + forgotten)
+      this.fail(7, `${uid} counts ${row.taken} taken messages`)
     const used = new Set<number>()
     for (const { kind, meta } of journal) {
       if (kind !== 'message.taken' && kind !== 'child.ended') continue
@@ -252,10 +258,10 @@ export class Watch {
       const { no } = meta
       if (used.has(no)) this.fail(15, `message ${no} of ${uid} was delivered twice`)
       used.add(no)
-      if (messages[no - 1]?.takenSeq === null) this.fail(7, `message ${no} of ${uid} is not taken`)
+      if (byNo.get(no)?.takenSeq === null) this.fail(7, `message ${no} of ${uid} is not taken`)
     }
     for (const { no, kind } of taken) {
-      const isRefused = kind === 'trigger' && messages[no - 1]?.takenSeq === 0
+      const isRefused = kind === 'trigger' && byNo.get(no)?.takenSeq === 0
       if (!used.has(no) && kind !== 'cancel' && !isRefused)
         this.fail(15, `message ${no} of ${uid} is lost`)
     }
@@ -281,7 +287,7 @@ export class Watch {
         attempts.set(key, attempt)
       }
       // What is heard elsewhere is for one question each; each child ends once.
-      const { kind: sentAs } = row.messages[(entry.meta?.no ?? 0) - 1] ?? {}
+      const { kind: sentAs } = row.messages.find(({ no }) => no === entry.meta?.no) ?? {}
       const isHeard = sentAs === 'event' || sentAs === 'child'
       if (entry.kind === 'message.taken' && !isHeard) {
         const { message = '', no = 0 } = entry.meta ?? {}

@@ -135,13 +135,31 @@ export function checkGiven(row: MemoryRun, dispatch: Dispatch, fail: Fail): void
     fail('machine', `${name} of ${row.uid} has seen ${machine.tries} attempts, and not ${tries}`)
 }
 
+/** An event has its own id in it. */
+export function takes({ kind, payload }: Entry, id: string): boolean {
+  return (
+    kind === 'message.taken' &&
+    payload !== null &&
+    (decode(payload) as { id?: string } | null)?.id === id
+  )
+}
+
+/** What it has brought about. Of one that is forgotten the round that has taken it says so. */
+function answerOf({ messages, journal }: MemoryRun, messageId: string): Entry | undefined {
+  const message = messages.find((one) => one.id === messageId)
+  if (message) return journal[(message.replySeq ?? 0) - 1]
+  const taken = journal.findIndex((entry) => takes(entry, messageId))
+  return journal
+    .slice(taken)
+    .find(({ kind }) => kind === 'step.completed' || kind === 'step.failed')
+}
+
 /** Who called was told what is recorded, and only when it was. */
 export function checkReplies(world: World, clients: Clients, fail: Fail): void {
   for (const { id, messageId, reply } of clients.triggered) {
     const row = world.memory.find('default', id)
-    const message = row?.messages.find((one) => one.id === messageId)
-    const entry = row?.journal[(message?.replySeq ?? 0) - 1]
     if (!reply || !row) continue
+    const entry = answerOf(row, messageId)
     if (entry?.kind !== reply.kind || entry.payload !== reply.payload)
       fail(
         'reply',
@@ -151,7 +169,20 @@ export function checkReplies(world: World, clients: Clients, fail: Fail): void {
   for (const row of world.memory.runs.values()) {
     if (row.run.definition !== 'counter') continue
     const done = row.journal.filter((e) => isCheckpoint(e) && ADDS.includes(lastOf(e.name))).length
-    const { count } = (row.state === null ? { count: 0 } : decode(row.state)) as CounterState
+    const { count, log = [] } = (
+      row.state === null ? { count: 0 } : decode(row.state)
+    ) as Partial<CounterState>
+    const ids = log.map((line) => line.split(' ', 1)[0])
+    if (new Set(ids).size < ids.length)
+      fail('reply', `an event of ${row.uid} counted twice: ${log.join()}`)
+    const forgotten = row.journal.find(
+      ({ kind, meta }) =>
+        kind === 'message.taken' &&
+        clients.sent.has(meta?.id ?? '') &&
+        !row.messages.some(({ id }) => id === meta?.id),
+    )
+    if (forgotten)
+      fail('reply', `${row.uid} has forgotten ${forgotten.meta?.id}, which somebody knows`)
     if (count !== done) fail('reply', `${row.uid} counts ${count}, and ${done} events are recorded`)
     for (const { no, takenSeq, replySeq } of row.messages) {
       const answered = row.journal.filter((e) => e.seq === replySeq).length

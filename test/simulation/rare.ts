@@ -251,7 +251,7 @@ function countTaken(
   { meta }: MemoryRun['journal'][number],
   at: number,
 ) {
-  const message = row.messages[(meta?.no ?? 0) - 1]
+  const message = row.messages.find(({ no }) => no === meta?.no)
   if (message?.kind === 'event') {
     const { message: how } = meta ?? {}
     if (how === 'unknown') rare['event: a run that is not there is heard of'] += 1
