@@ -196,7 +196,7 @@ begin
               E'\x1e' order by e.seq) as entries
             from generate_series(1, cardinality(b.bounds), 2) g (i)
             cross join lateral (
-              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq - 3 < b.bounds[g.i + 1] offset 0) j
+              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1]::bigint + 3 offset 0) j
             cross join lateral entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
             where e.seq > b.bounds[g.i] and e.seq < b.bounds[g.i + 1]
             group by e.seq >> 8 order by e.seq >> 8) e on true
@@ -254,7 +254,7 @@ begin
           case when e.seq = 1 then coalesce(f_input, e.payload) else coalesce(o.payload, e.payload) end
         from journal j cross join lateral entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
         left join unnest(o_seq, texts_v1(o_payload)) o (seq, payload) on o.seq = e.seq
-        where j.uid = of_uid and j.seq - 3 <= up_to and e.seq <= up_to;
+        where j.uid = of_uid and j.seq <= up_to + 3 and e.seq <= up_to;
     insert into documents (uid, seq, no, until_seq, position_seq, position_no, hidden, id, type, key, tags, content)
       select f_uid, d.seq, d.no, case when d.until_seq <= up_to then d.until_seq end, d.position_seq, d.position_no, d.hidden, d.id, d.type,
           d.key, d.tags, d.content

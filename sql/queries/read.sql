@@ -19,7 +19,7 @@ select t.uid::text as uid, t.no, case when m.taken_seq > 0 then 'taken' when m.t
   left join lateral (
     select e.kind, e.payload from @schema@.journal j
       cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
-      where j.uid = t.uid and j.seq >= m.reply_seq and j.seq - 3 <= m.reply_seq and e.seq = m.reply_seq limit 1) j on m.reply_seq > 0
+      where j.uid = t.uid and j.seq >= m.reply_seq and j.seq <= m.reply_seq + 3 and e.seq = m.reply_seq limit 1) j on m.reply_seq > 0
   left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
   where (m.taken_seq is not null and m.reply_seq is distinct from 0) or g.goes is null;
 

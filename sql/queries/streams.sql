@@ -40,7 +40,7 @@ t as (
     left join lateral (
       select j.at, o.* from @schema@.journal j
         cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) o
-        where j.uid = e.uid and j.seq >= e.seq and j.seq - 3 <= e.seq and o.seq = e.seq limit 1) j on true
+        where j.uid = e.uid and j.seq >= e.seq and j.seq <= e.seq + 3 and o.seq = e.seq limit 1) j on true
     where (e.key, e.id, e.place) > ($1::text::xid8, $2::text::bigint, $3::bigint) and ($4::text is null or r.workspace = $4::text)
   union all
   select coalesce(l.key, h.horizon), coalesce(l.id, 0), coalesce(l.places, 0), null, null, null, null, null, null, null, null, null, null,

@@ -3661,7 +3661,7 @@ begin
               E'\\x1e' order by e.seq) as entries
             from generate_series(1, cardinality(b.bounds), 2) g (i)
             cross join lateral (
-              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq - 3 < b.bounds[g.i + 1] offset 0) j
+              select j.* from journal j where j.uid = l.uid and j.seq > b.bounds[g.i] and j.seq < b.bounds[g.i + 1]::bigint + 3 offset 0) j
             cross join lateral entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
             where e.seq > b.bounds[g.i] and e.seq < b.bounds[g.i + 1]
             group by e.seq >> 8 order by e.seq >> 8) e on true
@@ -3719,7 +3719,7 @@ begin
           case when e.seq = 1 then coalesce(f_input, e.payload) else coalesce(o.payload, e.payload) end
         from journal j cross join lateral entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
         left join unnest(o_seq, texts_v1(o_payload)) o (seq, payload) on o.seq = e.seq
-        where j.uid = of_uid and j.seq - 3 <= up_to and e.seq <= up_to;
+        where j.uid = of_uid and j.seq <= up_to + 3 and e.seq <= up_to;
     insert into documents (uid, seq, no, until_seq, position_seq, position_no, hidden, id, type, key, tags, content)
       select f_uid, d.seq, d.no, case when d.until_seq <= up_to then d.until_seq end, d.position_seq, d.position_no, d.hidden, d.id, d.type,
           d.key, d.tags, d.content
@@ -4077,7 +4077,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   left join lateral (
     select e.kind, e.payload from @schema@.journal j
       cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
-      where j.uid = t.uid and j.seq >= m.reply_seq and j.seq - 3 <= m.reply_seq and e.seq = m.reply_seq limit 1) j on m.reply_seq > 0
+      where j.uid = t.uid and j.seq >= m.reply_seq and j.seq <= m.reply_seq + 3 and e.seq = m.reply_seq limit 1) j on m.reply_seq > 0
   left join lateral (select 1 as goes from @schema@.runs r where r.uid = t.uid and r.finished_at is null limit 1) g on true
   where (m.taken_seq is not null and m.reply_seq is distinct from 0) or g.goes is null`,
   delivered: `update @schema@.feed set pending = false where id = any ($1::bigint[]) and pending`,
@@ -4267,7 +4267,7 @@ t as (
     left join lateral (
       select j.at, o.* from @schema@.journal j
         cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) o
-        where j.uid = e.uid and j.seq >= e.seq and j.seq - 3 <= e.seq and o.seq = e.seq limit 1) j on true
+        where j.uid = e.uid and j.seq >= e.seq and j.seq <= e.seq + 3 and o.seq = e.seq limit 1) j on true
     where (e.key, e.id, e.place) > ($1::text::xid8, $2::text::bigint, $3::bigint) and ($4::text is null or r.workspace = $4::text)
   union all
   select coalesce(l.key, h.horizon), coalesce(l.id, 0), coalesce(l.places, 0), null, null, null, null, null, null, null, null, null, null,

@@ -11,14 +11,16 @@ const ROUNDS = 5_000
 const PER_ROUND = 10
 
 describeOn(['postgres15', 'postgres18'], 'plans of rounds', (database) => {
-  onSessions(
-    database,
-    'loading a run in its 5,000th round reads as much as in its 5th',
-    async (s) => {
+  for (const [what, made] of [
+    ['', runOfRounds],
+    [', where each of them is one row', runOfReactions],
+  ] as const) {
+    const title = `loading a run in its 5,000th round reads as much as in its 5th${what}`
+    onSessions(database, title, async (s) => {
       for (const table of ['runs', 'journal', 'messages'])
         await s.rows(`alter table @schema@.${table} set (autovacuum_enabled = off)`)
       const by = worker()
-      const [few, many] = [await runOfRounds(s, by, 5), await runOfRounds(s, by, ROUNDS)]
+      const [few, many] = [await made(s, by, 5), await made(s, by, ROUNDS)]
       for (const analysed of [false, true]) {
         if (analysed) await s.rows('analyze @schema@.runs, @schema@.journal, @schema@.messages')
         const session = await s.begin()
@@ -33,8 +35,8 @@ describeOn(['postgres15', 'postgres18'], 'plans of rounds', (database) => {
         // Its numbers are longer.
         expect(last.bytes).toBeLessThan(1.2 * first.bytes)
       }
-    },
-  )
+    })
+  }
 
   onSessions(database, 'loading a run without rounds reads its entries once', async (s) => {
     const by = worker()
@@ -65,7 +67,40 @@ async function runOfRounds(s: Sessions, by: Worker, rounds: number): Promise<str
     `insert into @schema@.messages (uid, no, taken_seq, at, id, kind, name)
       select '${uid}', i, 1 + i * ${PER_ROUND}, now(), 'm' || i, 'signal', 'tick' from generate_series(1, ${rounds}) i`,
   )
+  await mailed(s, uid, rounds)
   return uid
+}
+
+/** Each event is one row of four entries, and its message is gone. */
+async function runOfReactions(s: Sessions, by: Worker, rounds: number): Promise<string> {
+  const { uid } = await ownedRun(s.store, by, newRun())
+  const none = String.fromCharCode(0x1b)
+  const fields = [
+    ...[
+      '\'{"n":1}\'',
+      "'message.taken'",
+      "'m@' || i || '/wait'",
+      1,
+      0,
+      "'{\"no\":' || i || '}'",
+      "'{}'",
+    ],
+    ...["'step.completed'", "'m@' || i || '/s'", 1, 1, `'${none}'`, "'[\\x1a]'"],
+    ...["'round.ended'", "'m@' || i", 1, 0, "'{\"behind\":[2,' || (4 * i) || ']}'", "'[\\x1a]'"],
+  ]
+  const folded = fields.map(String).join(" || E'\\x1c' || ")
+  await s.rows(
+    `insert into @schema@.journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload, folded)
+      select '${uid}', 4 * i + 2, 1, now(), 1, 0, 'wait.opened', 'm@' || (i + 1) || '/wait', '{}', null,
+          ${folded.replaceAll("'[\\x1a]'", "E'[\\x1a]'")}
+        from generate_series(1, ${rounds}) i`,
+  )
+  await mailed(s, uid, rounds)
+  return uid
+}
+
+async function mailed(s: Sessions, uid: string, count: number): Promise<void> {
+  await s.rows(`update @schema@.runs set inbox = ${count}, taken = ${count} where uid = '${uid}'`)
 }
 
 async function fillJournal(
