@@ -140,14 +140,16 @@ function comments() {
   const found = new Map()
   for (const file of readdirSync(folder).sort()) {
     const text = readFileSync(join(folder, file), 'utf8')
-    for (const [, lines, name] of text.matchAll(
-      /((?:^-- .*\n|^--\n)*)(?:create (?:unlogged )?table|create view|alter table) @schema@\.(\w+)/gm,
+    for (const [, lines, how, name] of text.matchAll(
+      /((?:^-- .*\n|^--\n)*)(create (?:unlogged )?table|create view|alter table) @schema@\.(\w+)/gm,
     )) {
       const said = lines
         .replaceAll(/^-- (breaking: |──).*\n/gm, '')
         .replaceAll(/^-- ?/gm, '')
         .trim()
-      if (said) found.set(name, [found.get(name), said].filter(Boolean).join('\n\n'))
+      // Of a column: where it is named.
+      if (said && (how !== 'alter table' || said.startsWith('`')))
+        found.set(name, [found.get(name), said].filter(Boolean).join('\n\n'))
     }
   }
   return found

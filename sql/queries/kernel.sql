@@ -18,7 +18,7 @@ select now_ms, feed_row, silent, answers, claimed, is_asking from @schema@.commi
 
 -- name: commitBrought
 -- As commit, behind the turns that bring their own messages: $72–$86 those turns, $87–$96 their entries, $97–$105 their messages,
--- $106 others may know the ids of these. Keeps B1–B5 (0015_brought.sql), F1, F2, F4 (0018_folded.sql).
+-- $106 others may know the ids of these. Keeps B1–B5 (0015_brought.sql), F1, F2, F4, F5 (0018_folded.sql).
 select c.now_ms, coalesce(c.feed_row, b.feed_row::text) as feed_row, c.silent, concat_ws(E'\x1e', b.answers, c.answers) as answers, c.claimed, c.is_asking
   from @schema@.bring_v2($1::uuid, $5::boolean, $6::boolean, $7::bigint, $9::int, $10::int, $106::boolean,
     $72::uuid[], $73::uuid[], $74::int[], $75::int[], $76::int[], $77::int[], $78::int[], $79::int[],

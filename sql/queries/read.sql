@@ -131,11 +131,11 @@ select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attemp
     and e.seq < b.seq and e.seq >= b.seq - $3::int order by e.seq desc limit $3;
 
 -- name: checkpointsOldest
--- Entries of $1 that are checkpoints, after $2 (null: from the first), oldest first, $3 of them.
+-- Entries of $1 that are checkpoints, after $2 (null: from the first), oldest first, $3 of them. (Field 12 of what is folded: the meta of the step.)
 select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
     select j.* from @schema@.journal j
       where j.uid = $1::uuid and ($2::int is null or j.seq > $2)
-        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or (string_to_array(j.folded, E'\x1c', E'\x1b'))[12] like '%"checkpoint":%')
       order by j.seq limit $3::int + 1) j
   cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
   where ($2::int is null or e.seq > $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'
@@ -146,7 +146,7 @@ select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attemp
 select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
     select j.* from @schema@.journal j
       where j.uid = $1::uuid and ($2::int is null or j.seq < $2::bigint + 3)
-        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or (string_to_array(j.folded, E'\x1c', E'\x1b'))[12] like '%"checkpoint":%')
       order by j.seq desc limit $3::int + 3) j
   cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
   where ($2::int is null or e.seq < $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'

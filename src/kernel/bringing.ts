@@ -13,7 +13,7 @@
 
 import type { Uid } from '../model/ids.js'
 import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
-import type { Message, NewMessage } from '../model/run.js'
+import type { Message, NewMessage, RunFacts } from '../model/run.js'
 import type { Anchor } from './anchor.js'
 import type { Address } from './api.js'
 import { decisions } from './calls.js'
@@ -22,7 +22,7 @@ import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { Programs } from './programs.js'
 import { react, reactionsTo } from './reacting.js'
-import type { Call, Called, TurnDelta } from './store.js'
+import type { Call, Called, Fence, TurnDelta } from './store.js'
 
 /** It is stored. `called`: what came of it in the same commit. */
 export interface Brought extends Call {
@@ -62,6 +62,11 @@ interface Line {
   readonly behind: Sender[]
 }
 
+interface Unsure {
+  readonly line: Line
+  readonly fence: Fence
+}
+
 /** The worker, as bringing sees it. */
 interface Host {
   /** It executes runs, and its lease is not in doubt. */
@@ -75,8 +80,8 @@ export class Bringing {
   private readonly frames: Frames
   private readonly host: Host
   private readonly lines = new Map<Uid, Line>()
-  /** Of frames that were lost while what was brought to them was on its way, by the fence of that. */
-  private readonly unsure = new Map<string, Line>()
+  /** Of frames that were lost while what was brought to them was on its way, by the names of their runs. */
+  private readonly unsure = new Map<string, Unsure>()
   /** Of all that is not stored yet. */
   bytes = 0
 
@@ -115,19 +120,19 @@ export class Bringing {
   }
 
   /** Its frame is gone: what it was brought is not stored, unless it is on its way. */
-  lost(uid: Uid, inFlight: TurnDelta | null): void {
-    const line = this.lines.get(uid)
+  lost(run: RunFacts, inFlight: TurnDelta | null): void {
+    const line = this.lines.get(run.uid)
     if (!line) return
-    this.lines.delete(uid)
-    if (inFlight?.brings?.reactions) this.unsure.set(wayOf(inFlight), line)
+    this.lines.delete(run.uid)
+    if (inFlight?.brings?.reactions) this.unsure.set(nameOf(run), { line, fence: inFlight.fence })
     else this.unbrought(line)
   }
 
   /** What was on its way when its frame was lost has come to its end. */
-  arrived(delta: TurnDelta, isStored: boolean): void {
-    const line = this.unsure.get(wayOf(delta))
-    if (!line || !delta.brings) return
-    this.unsure.delete(wayOf(delta))
+  arrived(delta: TurnDelta, run: Address, isStored: boolean): void {
+    const { line, fence } = this.unsure.get(nameOf(run)) ?? {}
+    if (!line || !delta.brings || fence !== delta.fence) return
+    this.unsure.delete(nameOf(run))
     if (!isStored) return this.unbrought(line)
     this.tell(line, delta, delta.brings.inbox)
     this.tellNone(line.behind)
@@ -158,6 +163,8 @@ export class Bringing {
   }
 
   private lineOf(to: Address): Line | null {
+    const unsure = this.unsure.size > 0 ? this.unsure.get(nameOf(to)) : null
+    if (unsure) return unsure.line
     if (this.lines.size === 0) return null
     const uid = this.frames.uidOf(to)
     return (uid && this.lines.get(uid)) ?? null
@@ -220,7 +227,7 @@ export class Bringing {
 
 const bytesOf = ({ message }: Sender): number => message.payload?.length ?? 0
 
-const wayOf = ({ fence: { uid, epoch, seq } }: TurnDelta): string => `${uid}:${epoch}:${seq}`
+const nameOf = ({ workspace, id }: Address): string => `${workspace}\u001f${id}`
 
 function sameIn({ brought, behind }: Line, { id }: NewMessage): Sender | null {
   const isSame = (sender: Sender): boolean => sender.message.id === id

@@ -73,7 +73,7 @@ export interface CommitterDeps {
   /** Listeners hear of these entries. */
   tell(delta: TurnDelta, run: RunName): void
   reply(delta: TurnDelta): void
-  turnRefused(delta: TurnDelta, error: StoreRefused): void
+  turnRefused(delta: TurnDelta, error: StoreRefused, run: RunName): void
 }
 
 const RETRY_MIN_MS = 20
@@ -267,9 +267,9 @@ export class Committer {
     caller.answered(answer)
   }
 
-  private refuse({ delta, bytes, caller }: Item, error: StoreRefused): void {
+  private refuse({ delta, bytes, run, caller }: Item, error: StoreRefused): void {
     this.deps.ungrant(delta)
-    if (delta.kind === 'turn') this.deps.turnRefused(delta, error)
+    if (delta.kind === 'turn' && run) this.deps.turnRefused(delta, error, run)
     if (!caller) return
     this.queuedBytes -= bytes
     caller.refused(error)

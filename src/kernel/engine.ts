@@ -249,13 +249,15 @@ export class KernelHost implements Kernel {
       this.checkOpen()
       if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
       let patient: Patient | null = null
+      let isTold = false
       const isComing = bringing.bring(to, message, isNew, (brought) => {
+        isTold = true
         if (patient) this.patience.over(patient)
         if (brought) ports.fault('message.after')
         resolve(brought)
       })
       if (!isComing) return resolve(null)
-      patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
+      if (!isTold) patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
       ports.fault('message.before')
     })
   }

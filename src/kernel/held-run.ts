@@ -101,6 +101,6 @@ export interface HolderDeps {
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(uid: Uid, reload: boolean): void
   /** Its frame is gone, and whatever it has not stored; but for what is on its way. */
-  forgotten(uid: Uid, inFlight: TurnDelta | null): void
+  forgotten(run: RunFacts, inFlight: TurnDelta | null): void
   spokeWhileParked(run: RunFacts, name: string): void
 }

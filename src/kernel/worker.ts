@@ -193,7 +193,7 @@ export class WorkerHost {
     if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
       // The run has gone on without this frame; what it has stored is told all the same.
       if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
-      return this.bringing.arrived(delta, answer.kind === 'done')
+      return this.bringing.arrived(delta, run, answer.kind === 'done')
     }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
@@ -278,8 +278,8 @@ export class WorkerHost {
       turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
       reply: (delta) => this.calls.committed(delta),
-      turnRefused: (delta, error) => {
-        if (delta.brings) return this.untaken(delta)
+      turnRefused: (delta, error, run) => {
+        if (delta.brings) return this.untaken(delta, run)
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
         this.frames.active.get(delta.fence.uid)?.refused(failure)
@@ -328,7 +328,7 @@ export class WorkerHost {
       closed: (delta, committed) => this.transactionClosed(delta, committed),
       committed: (delta) => this.turnCommitted(delta),
       lost: (uid, reload) => this.turnLost(uid, reload),
-      forgotten: (uid, inFlight) => this.bringing.lost(uid, inFlight),
+      forgotten: (run, inFlight) => this.bringing.lost(run, inFlight),
       spokeWhileParked: (run, name) =>
         ports.log.warn(
           `Run ${run.id} (${run.definition}) asked for "${name}" while it was parked.`,
@@ -370,9 +370,9 @@ export class WorkerHost {
   }
 
   /** What it has been brought is refused for its content: as any message it costs whoever has to be blamed. */
-  private untaken(delta: TurnDelta): void {
+  private untaken(delta: TurnDelta, run: RunName): void {
     this.frames.active.get(delta.fence.uid)?.lose()
-    this.bringing.arrived(delta, false)
+    this.bringing.arrived(delta, run, false)
     this.turnLost(delta.fence.uid, false)
   }
 

@@ -1,4 +1,4 @@
-// Turns that bring their own messages, in the store in memory: as bring_v1 (0015_brought.sql).
+// Turns that bring their own messages, in the store in memory: as bring_v2 (0018_folded.sql).
 
 import type { Brings, Fence, TurnDelta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
@@ -22,7 +22,7 @@ export function bring(
 ): boolean {
   const { fence, brings, notBefore, next } = delta
   if (!isMember && (next.kind === 'go' || !isBroughtWhole(delta))) return false
-  if (!row || !brings || fence.owner !== by.id || !isAsLeft(row, fence, brings, now)) return false
+  if (!row || !brings || fence.owner !== by.id || !isAtRest(row, fence, brings, now)) return false
   if (notBefore !== null && notBefore > now) return false
   const { inbox, messages } = brings
   const isKnown = messages.some(({ id }) => row.messages.some((known) => known.id === id))
@@ -41,7 +41,15 @@ export function bring(
   return true
 }
 
-function isAsLeft(row: MemoryRun, { epoch, seq }: Fence, { inbox }: Brings, now: Instant): boolean {
+/** An earlier sending could still be stored (0018, F5). */
+export function isAsLeft(row: MemoryRun, delta: TurnDelta): boolean {
+  const { fence, brings } = delta
+  const { epoch, seq } = fence
+  if (row.epoch !== epoch || row.journal.length !== seq || row.inbox !== brings?.inbox) return false
+  return row.owner === null && isBroughtWhole(delta)
+}
+
+function isAtRest(row: MemoryRun, { epoch, seq }: Fence, { inbox }: Brings, now: Instant): boolean {
   if (row.epoch !== epoch || row.journal.length !== seq || row.inbox !== inbox) return false
   const { owner, stop, finishedAt, slot, divergedBuilds, crashes } = row
   if (owner !== null || stop !== null || finishedAt !== null || slot !== null) return false

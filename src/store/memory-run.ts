@@ -81,7 +81,11 @@ export function placeOf({ messages }: MemoryRun, no: number): number {
 /** The highest number of a message that is not in the mailbox any more. */
 export function lastTaken({ messages, inbox }: MemoryRun): number {
   let last = inbox
-  while (messages[messages.length - 1 - (inbox - last)]?.takenSeq === null) last -= 1
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    const message = messages[at]
+    if (message?.no !== last || message.takenSeq !== null) break
+    last -= 1
+  }
   return last
 }
 

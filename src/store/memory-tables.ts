@@ -14,7 +14,7 @@ import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { MAILBOX_MAX } from '../model/limits.js'
 import { type EntryMeta, type Instant, isFinal, type NewEntry } from '../model/run.js'
 import { isFolded } from './fold.js'
-import { bring, isBrought } from './memory-brought.js'
+import { bring, isAsLeft, isBrought } from './memory-brought.js'
 import { writeDocument } from './memory-documents.js'
 import { deliver, type Fate, type Letter } from './memory-mail.js'
 import { refuseUnstorable } from './memory-refusals.js'
@@ -272,7 +272,9 @@ export class MemoryTables {
     const { mailboxMax } = this
     const isMember = this.workers.has(by.id)
     if (!delta.brings || bring(row, delta, { by, isMember, now, mailboxMax })) return null
-    return resent && isBrought(row, delta) ? 'repeated' : { kind: 'stale' }
+    if (resent && isBrought(row, delta)) return 'repeated'
+    if (resent && row && isAsLeft(row, delta)) row.epoch += 1
+    return { kind: 'stale' }
   }
 
   /** What people see of it, its documents, and whom its entries answer. `from`: the entry before them. */

@@ -1,4 +1,4 @@
-// Turns that bring their own messages, as the parameters of bring_v1.
+// Turns that bring their own messages, as the parameters of bring_v2.
 
 import type { Brings, TurnDelta } from '../kernel/store.js'
 import type { WorkerId } from '../model/ids.js'
@@ -7,7 +7,7 @@ import { broughtEntries, isFolded } from './fold.js'
 import { isOutcome, type Placed, packStates } from './pack-turns.js'
 import { List, metaText, pack, packSparse, SparseList } from './wire.js'
 
-/** All that it means can be written by bring_v1. Of others it takes the run, and stores the messages. */
+/** All that it means can be written by bring_v2. Of others it takes the run, and stores the messages. */
 export function isBroughtWhole(delta: TurnDelta): boolean {
   const { brings, next, taken, refused, answers } = delta
   if (!brings || delta.starts.length + delta.messages.length > 0) return false

@@ -1,4 +1,4 @@
-// A batch of deltas as the parameters of commit_v2, and of bring_v1 before it. Its answers: unpack-answers.ts.
+// A batch of deltas as the parameters of commit_v2, and of bring_v2 before it. Its answers: unpack-answers.ts.
 
 import type { Delta, MessageDelta, NewRun, StartDelta, TurnDelta, Worker } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'
@@ -25,7 +25,7 @@ export interface PackedCommit {
   readonly params: readonly SqlValue[]
   /** Where each turn, start and message of the call stands among the deltas. */
   readonly places: Readonly<Record<'t' | 's' | 'm' | 'b', readonly number[]>>
-  /** Some bring their own messages: another call (bring_v1) goes before. */
+  /** Some bring their own messages: another call (bring_v2) goes before. */
   readonly brings: boolean
 }
 

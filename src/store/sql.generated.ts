@@ -3473,6 +3473,8 @@ end $f$;` },
 --     tells what is in a row.
 -- F3. What is copied (fork_v1) or exported is not folded.
 -- F4. A message that one of them has taken has no row of its own if nobody else knows its id: nobody sends it again (src/kernel/bringing.ts, B3).
+-- F5. So what is told to be stale is never stored later. What was sent before it may still be under way, or not have begun: where its fence fits, the
+--     epoch goes up (nobody has the run then), and where the row is locked the answer is busy.
 
 -- \`folded\`: entries that come right before this one and have no row of their own. Who wants to see all of them reads \`history_v1\`.
 alter table @schema@.journal add column folded text;
@@ -3596,10 +3598,20 @@ begin
     end if;
   end if;
 
+  if not is_whole and resent then
+    with l as materialized (
+      select r.uid from unnest(b_uid, b_epoch, b_seq, b_inbox, b_silent) with ordinality b (uid, epoch, seq, inbox, silent, i)
+        cross join lateral (
+          select r.uid from runs r
+            where r.uid = b.uid and r.epoch = b.epoch and r.seq = b.seq and r.inbox = b.inbox and num_nulls(r.owner) = 1
+            for no key update skip locked) r
+        where not applied[b.i] and b.silent is not true)
+    update runs r set epoch = r.epoch + 1 from l where r.uid = l.uid;
+  end if;
   if not is_whole then
     select string_agg(concat_ws(E'\\x1f', 'b', b.i, case
           when resent and case when b.count > 0 then j.epoch = b.epoch else m.no is not null end then 'done'
-          when not r.is_elsewhere then 'busy'
+          when not r.is_elsewhere or (resent and r.is_as_left) then 'busy'
           else 'stale' end, coalesce(r.inbox, 0), coalesce(r.stop, ''), 1), E'\\x1e')
       into refusals
       from unnest(b_uid, b_owner, b_epoch, b_seq, b_count, b_inbox, b_mail, b_next, b_silent)
@@ -3613,7 +3625,8 @@ begin
         select r.inbox, r.stop, num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) < 5
             or r.epoch <> b.epoch or r.seq <> b.seq or r.inbox <> b.inbox or coalesce(least(r.due_at, r.deadline_at) <= now_at, false)
             or r.crashes + 0 >= suspect_from or r.inbox - r.taken + b.mail > mailbox_max or b.i = any (known) or coalesce(b.owner, by_id) <> by_id
-            or (b.next = 'go' and not is_member) as is_elsewhere
+            or (b.next = 'go' and not is_member) as is_elsewhere,
+            r.epoch = b.epoch and r.seq = b.seq and r.inbox = b.inbox and num_nulls(r.owner) = 1 and b.silent is not true as is_as_left
           from runs r where r.uid = b.uid limit 1) r on true
       where not applied[b.i] and b.silent is not true;
     answers := nullif(concat_ws(E'\\x1e', answers, refusals), '');
@@ -4159,7 +4172,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   checkpointsOldest: `select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
     select j.* from @schema@.journal j
       where j.uid = $1::uuid and ($2::int is null or j.seq > $2)
-        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or (string_to_array(j.folded, E'\\x1c', E'\\x1b'))[12] like '%"checkpoint":%')
       order by j.seq limit $3::int + 1) j
   cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
   where ($2::int is null or e.seq > $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'
@@ -4167,7 +4180,7 @@ insert into @schema@.waits (uid, occurrence, since, name, workspace, event, matc
   checkpointsNewest: `select e.seq, @schema@.ms_v1(j.at) as at, e.kind, e.name, e.occurrence, e.attempt, e.meta, e.payload from (
     select j.* from @schema@.journal j
       where j.uid = $1::uuid and ($2::int is null or j.seq < $2::bigint + 3)
-        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or j.folded is not null)
+        and ((j.kind = 'step.completed' and j.meta like '%"checkpoint":%') or (string_to_array(j.folded, E'\\x1c', E'\\x1b'))[12] like '%"checkpoint":%')
       order by j.seq desc limit $3::int + 3) j
   cross join lateral @schema@.entries_v1(j.seq, j.occurrence, j.attempt, j.kind, j.name, j.meta, j.payload, j.folded) e
   where ($2::int is null or e.seq < $2) and e.kind = 'step.completed' and e.meta like '%"checkpoint":%'

@@ -10,6 +10,9 @@ const RECORD = '\u001e'
 /** In answers: null, where an empty text means itself. */
 const NULL = '\u001d'
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const SEPARATOR = /[\u001d-\u001f]/
+
 type Plain = number | string | boolean | null
 
 /** For values that need no quoting. */
@@ -19,22 +22,25 @@ export function list(values: readonly Plain[]): string {
 
 /** The same, one value after another. */
 export class List {
-  length = 0
-  protected text = ''
+  private readonly values: Plain[] = []
+
+  get length(): number {
+    return this.values.length
+  }
 
   add(value: Plain): void {
-    this.text += this.length === 0 ? text(value) : `,${text(value)}`
-    this.length += 1
+    this.values.push(value === null ? 'NULL' : value)
   }
 
   toString(): string {
-    return `{${this.text}}`
+    return `{${this.values.join(',')}}`
   }
 }
 
 /** Nothing at all when every one is `rest`: the database fills up with nulls, and reads them as that. */
 export class SparseList extends List {
   private readonly rest: Plain
+  private isNeeded = false
 
   constructor(rest: Plain) {
     super()
@@ -42,31 +48,22 @@ export class SparseList extends List {
   }
 
   override add(value: Plain): void {
-    if (this.text !== '') return super.add(value)
-    this.length += 1
-    if (value === this.rest) return
-    this.text = `${text(this.rest)},`.repeat(this.length - 1) + text(value)
+    if (value !== this.rest) this.isNeeded = true
+    super.add(value)
   }
-}
 
-function text(value: Plain): string {
-  return value === null ? 'NULL' : String(value)
+  override toString(): string {
+    return this.isNeeded ? super.toString() : '{}'
+  }
 }
 
 /** Each text after a separator, so that one empty text is not no text. The codec's JSON has no control characters. */
 export function pack(texts: readonly (string | null)[]): string {
   if (texts.length === 0) return ''
-  let packed = ''
-  for (const text of texts) {
-    if (text === null) packed += UNIT + RECORD
-    else {
-      if (text.includes(UNIT) || text.includes(RECORD) || text.includes(NULL)) {
-        throw separatorInside()
-      }
-      packed += UNIT + text
-    }
-  }
-  return packed
+  for (const text of texts) if (text !== null && SEPARATOR.test(text)) throw separatorInside()
+  // `join` makes null an empty text.
+  const all = texts.includes(null) ? texts.map((text) => text ?? RECORD) : texts
+  return UNIT + all.join(UNIT)
 }
 
 /** As pack, but nothing at all when every one is null: the database fills up with nulls. */

@@ -99,6 +99,24 @@ export function foldedContract(on: Case): void {
     }
   })
 
+  on('events that have changed nothing are no checkpoints, however many there are', async (s) => {
+    const { store } = s
+    const { by, run } = await reacting(store, true)
+    const names = ['x', 'x', 'x', 'x', 'x', 'D', 'x', 'x', 'x', 'x', 'x', 'x']
+    const messages = names.map((name) => newMessage({ kind: 'trigger', name }))
+    const brings = { inbox: 3, messages, areNew: true }
+    const delta = reacted(fenceOf(run, by, 1, 14), { brings, round: 4, at: AT })
+    expect(await kinds(store, by, delta)).toEqual(['done'])
+    const seqs = [4, 8, 14 + 5 * 4 + 2]
+    for (const limit of [1, 2, 3, 4]) {
+      const from = { after: null, limit }
+      const seqsOf = async (newestFirst: boolean) =>
+        (await store.read.checkpoints(run.uid, { ...from, newestFirst })).map(({ seq }) => seq)
+      expect(await seqsOf(false)).toEqual(seqs.slice(0, limit))
+      expect(await seqsOf(true)).toEqual(seqs.toReversed().slice(0, limit))
+    }
+  })
+
   on(
     'a load from the beginning has what the last of them left, one behind an entry all after it',
     async (s) => {
@@ -137,6 +155,21 @@ export function foldedContract(on: Case): void {
     const late = { ...delta, fence: { ...delta.fence, seq: 6 } }
     expect((await store.commit(by, [late], RESENT)).answers).toEqual([{ kind: 'stale' }])
     expect(await historyOf(store, run)).toHaveLength(10)
+  })
+
+  on('what was told to be stale when it was sent again is never stored', async ({ store }) => {
+    const [by, reborn] = [worker(), worker()]
+    await store.join(by)
+    await store.join(reborn)
+    const run = await parkedRun(store, by)
+    const brings = { inbox: 0, messages: [newMessage()], areNew: true }
+    const delta = reacted(fenceOf(run, by, 1, 2), { brings, round: 1 })
+    // It is not theirs: so it is for ever, whenever the first sending arrives.
+    expect((await store.commit(reborn, [delta], RESENT)).answers).toEqual([{ kind: 'stale' }])
+    expect(await kinds(store, by, delta)).toEqual(['stale'])
+    expect(await historyOf(store, run)).toHaveLength(2)
+    await commit(store, by, signal(run))
+    expect(await claimAll(store, by)).toMatchObject([{ uid: run.uid, epoch: 3, seq: 2, inbox: 1 }])
   })
 
   on('an id that others know is refused a second time, and told what came of it', async (s) => {

@@ -19,6 +19,7 @@ import {
   parked,
   parkedRun,
   RESENT,
+  reacted,
   signal,
   start,
   step,
@@ -63,6 +64,24 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
       await owner.end('commit')
       expect(await kinds(store, worker(), message)).toEqual(['done'])
       expect(await claimAll(store, by)).toMatchObject([{ uid: run.uid, inbox: 1 }])
+    },
+  )
+
+  on(
+    'an event that is sent again by whoever has come after its sender is busy while the original is at work, then repeated',
+    async (s) => {
+      const { store } = s
+      const [by, reborn] = [worker(), worker()]
+      const run = await parkedRun(store, by)
+      const brings = { inbox: 0, messages: [newMessage()], areNew: true }
+      const delta = reacted(fenceOf(run, by, 1, 2), { brings, round: 1 })
+      const original = await s.begin()
+      expect(await original.commit(by, delta)).toMatchObject([{ kind: 'done' }])
+      const again = async () => (await store.commit(reborn, [delta], RESENT)).answers
+      expect(await again()).toEqual([{ kind: 'busy' }])
+      await original.end('commit')
+      expect(await again()).toMatchObject([{ kind: 'done', repeated: true }])
+      expect(await historyOf(store, run)).toHaveLength(6)
     },
   )
 

@@ -288,30 +288,41 @@ async function lostOnItsWay() {
   await bench.pass(0)
   bench.memory.workers.clear()
   await bench.pass(15_000)
-  return { bench, kernel, sent }
+  // Behind the first, whatever becomes of that.
+  const next = add(1_000)
+  await bench.pass(0)
+  return { bench, kernel, sent, next }
+}
+
+function addedIn(bench: Bench): readonly unknown[] {
+  const [row] = bench.memory.runs.values()
+  const taken = row?.journal.filter(({ kind }) => kind === 'message.taken') ?? []
+  return taken.map(({ payload }) => JSON.parse(payload ?? '{}').by)
 }
 
 test('an event that nobody else knows counts once, also if it is stored when its frame is lost', async () => {
-  const { bench, kernel, sent } = await lostOnItsWay()
+  const { bench, kernel, sent, next } = await lostOnItsWay()
   expect(bench.counters['worker.reborn']).toBe(1)
   bench.releaseCommits()
   for (let i = 0; i < 5; i += 1) await bench.pass(1_000)
-  expect(await sent).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
-  const [row] = bench.memory.runs.values()
-  expect(row?.state).toContain('"count":103')
+  for (const one of [sent, next])
+    expect(await one).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
+  expect(addedIn(bench)).toEqual([1, 1, 1, 100, 1_000])
   // Of those that it has reacted to nothing is left but what they have done.
-  expect(row?.messages.map(({ no }) => no)).toEqual([1])
+  const [row] = bench.memory.runs.values()
+  expect(row?.messages.map(({ no }) => no)).toEqual([1, 5])
   await kernel.close()
 })
 
-test('and if it is not stored it goes as any other', async () => {
-  const { bench, kernel, sent } = await lostOnItsWay()
+test('and if it is not stored it goes as any other, before what came behind it', async () => {
+  const { bench, kernel, sent, next } = await lostOnItsWay()
   const [row] = bench.memory.runs.values()
   if (row) row.epoch += 1
   bench.releaseCommits()
   for (let i = 0; i < 5; i += 1) await bench.pass(1_000)
-  expect(await sent).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
-  expect(row?.state).toContain('"count":103')
-  expect(row?.messages.map(({ no }) => no)).toEqual([1, 4])
+  for (const one of [sent, next])
+    expect(await one).toMatchObject({ fate: 'taken', reply: { kind: 'step.completed' } })
+  expect(addedIn(bench)).toEqual([1, 1, 1, 100, 1_000])
+  expect(row?.messages.map(({ no }) => no)).toEqual([1, 4, 5])
   await kernel.close()
 })
