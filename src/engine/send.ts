@@ -1,6 +1,7 @@
 // send: an event for an event machine, which the first one creates. Resolves when the machine is at rest again and that is
 // committed, whichever process did it.
 
+import { randomUUID } from 'node:crypto'
 import type { Left } from '../authoring/machine/scene.js'
 import { beginning, SNAPSHOT } from '../authoring/machine/snapshot.js'
 import type { Sent } from '../authoring/machine/types.js'
@@ -9,6 +10,7 @@ import type { Called, RunView } from '../kernel/store.js'
 import { decode } from '../model/codec.js'
 import { decodeError } from '../model/error-record.js'
 import { idTaken, optionInvalid, PerdureError, runFinished, runNotFound } from '../model/errors.js'
+import type { MessageId } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
 import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
 import { storedPayload } from './messages.js'
@@ -38,9 +40,13 @@ export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
   const stored = storedPayload(core, made, name, fields)
   // What is there is not awaited: events come one after the other.
   const payload = typeof stored === 'string' ? stored : await stored
-  const id = messageIdOf(sending.id)
+  const given = messageIdOf(sending.id)
+  const id = given ?? (randomUUID() as MessageId)
   if (!isKnown(core, sending)) await checkDefinition(core, sending)
-  const called = await callOrCreate(core, sending, { name, payload, id, withinMs: 0 })
+  const called = await callOrCreate(core, sending, {
+    ...{ name, payload, id, withinMs: 0 },
+    isNew: given === null,
+  })
   const standing = standingBehind(called)
   return standing ? sent(sending.to, standing) : sentOf(core, sending, called)
 }
@@ -67,8 +73,10 @@ async function checkDefinition(core: Core, { to, target }: Sending): Promise<voi
 
 type Call = Parameters<Core['kernel']['trigger']>[1]
 
+/** The first call may still arrive when the run is there: the second one has its id. */
 function callOrCreate(core: Core, sending: Sending, call: Call): Promise<Called | null> {
-  const again = () => core.kernel.trigger(sending.to, call).catch(unlessFinished)
+  const same = { ...call, isNew: false }
+  const again = () => core.kernel.trigger(sending.to, same).catch(unlessFinished)
   return core.kernel.trigger(sending.to, call).catch((error) => {
     if (!PerdureError.is(error, 'RUN_NOT_FOUND')) return unlessFinished(error)
     return create(core, sending).then(again)

@@ -127,6 +127,8 @@ export interface Measured {
 export interface TriggerCall extends FirstMessage {
   /** How long it may wait for the run to be ready for it. */
   readonly withinMs: number
+  /** Nobody sends anything else under its id, and nobody has. So it is without one. */
+  readonly isNew?: boolean
 }
 
 export interface FirstMessage {

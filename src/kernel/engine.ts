@@ -127,7 +127,7 @@ export class KernelHost implements Kernel {
     const id = call.id ?? (this.host.newUid() as string as MessageId)
     const meta = { within, ...this.sent(to, name) }
     const message: NewMessage = { id, kind: 'trigger', name, meta, payload }
-    const brought = await this.bring(to, message, call.id === null)
+    const brought = await this.bring(to, message, call.isNew ?? call.id === null)
     if (brought?.called) return brought.called
     const { uid, no } = brought ?? (await this.call(to, message))
     const called = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)

@@ -283,14 +283,14 @@ export function refusedEnd(frame: HeldRun, stopping: Stopping | null, failure: F
   const { next } = undos
   stopping?.unsay()
   // What stops it from outside is stored, and comes first: it is not that which was refused.
-  const { cause: stop } = stopping ?? {}
-  const isOutside = stop?.kind === 'deadline' || (stop?.kind === 'cancel' && !stop.inside)
-  if (undos.unsay() === 0)
-    return stop && isOutside ? { kind: 'stopped', cause: stop } : { kind: 'failed', failure }
+  const { cause: said } = stopping ?? {}
+  const isOutside = said?.kind === 'deadline' || (said?.kind === 'cancel' && !said.inside)
+  const cause = isOutside ? said : frame.mail.cancel && reasonToStop(frame)
+  if (undos.unsay() === 0) return cause ? { kind: 'stopped', cause } : { kind: 'failed', failure }
   if (!stopping?.isStored) return { kind: 'anew', failure }
   // It would be refused again.
-  const cause = stopping.cause.kind === 'failed' ? stopping.cause.failure : null
-  const why = undoFailure(frame.run.id, next?.name ?? '', failure, cause)
+  const first = stopping.cause.kind === 'failed' ? stopping.cause.failure : null
+  const why = undoFailure(frame.run.id, next?.name ?? '', failure, first)
   return { kind: 'failed', failure: why }
 }
 

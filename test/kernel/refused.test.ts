@@ -65,6 +65,33 @@ test('a run that is cancelled stays so if its last step gives back what cannot b
   await kernel.close()
 })
 
+test('so does one that had stopped itself before', async () => {
+  const bench = new Bench()
+  let finish = (): void => {}
+  const work = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const execute = async () => {
+    await work
+    return { value: UNSTORABLE }
+  }
+  const order = { label: 'inline', retry: NO_RETRY, timeoutMs: null, execute } as const
+  const kernel = await bench.open('one', async (turn) => {
+    const charged = turn.step('charge', order)
+    await Promise.race([charged, turn.sleep('a moment', { afterMs: 5 })])
+    return turn.stop('enough')
+  })
+  await kernel.start(start)
+  await bench.pass(10)
+  await bench.pass(10)
+  await kernel.cancel(to, 'no longer wanted', null)
+  await bench.pass(10)
+  finish()
+  for (let i = 0; i < 3; i += 1) await bench.pass(1_000)
+  expect(bench.memory.find(to.workspace, to.id)?.status).toBe('cancelled')
+  await kernel.close()
+})
+
 test('a run whose words are refused stops the child that a race of it had stopped in them', async () => {
   const bench = new Bench()
   let child: string | null = null

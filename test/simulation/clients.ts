@@ -59,7 +59,7 @@ export class Clients {
   readonly results: { readonly id: RunId; readonly status: string; readonly attempt: number }[] = []
   /** The ids of all messages. */
   readonly sent = new Set<string>()
-  /** Events under ids that the kernel makes: nobody sends them again. */
+  /** Events under ids that only their senders know: nobody sends them again. */
   readonly unnamed = new Set<string>()
   readonly codes = new Map<string, number>()
   private readonly world: World
@@ -323,12 +323,12 @@ export class Clients {
   private async sendTo(id: RunId, messageId: MessageId, payload: string): Promise<void> {
     const to = { workspace: WORKSPACE, id }
     const number = Number(messageId.slice(1))
-    const isNamed = number % 4 > 1
-    if (isNamed) this.sent.add(messageId)
-    else this.unnamed.add(messageId)
+    const isNew = number % 4 < 2
+    this.sent.add(messageId)
+    if (isNew) this.unnamed.add(messageId)
     try {
       const name = number % 3 === 0 ? 'ADD' : 'TICK'
-      const call = { name, payload, id: isNamed ? messageId : null, withinMs: 0 }
+      const call = { name, payload, id: messageId, withinMs: 0, isNew }
       const start = { id, workspace: WORKSPACE, definition: 'counter', input: NOTHING }
       const more = { version: null, tags: {}, priority: 5, delayMs: 0, timeoutMs: null }
       const called = await this.kernel()
@@ -336,7 +336,7 @@ export class Clients {
         .catch(async (error: unknown) => {
           if (!PerdureError.is(error, 'RUN_NOT_FOUND')) throw error
           await this.kernel()?.start({ ...start, ...more })
-          return this.kernel()?.trigger(to, call)
+          return this.kernel()?.trigger(to, { ...call, isNew: false })
         })
       if (called) this.triggered.push({ id, messageId, ...called })
     } catch (error) {

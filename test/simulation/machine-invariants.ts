@@ -135,20 +135,13 @@ export function checkGiven(row: MemoryRun, dispatch: Dispatch, fail: Fail): void
     fail('machine', `${name} of ${row.uid} has seen ${machine.tries} attempts, and not ${tries}`)
 }
 
-/** An event has its own id in it. */
-export function takes({ kind, payload }: Entry, id: string): boolean {
-  return (
-    kind === 'message.taken' &&
-    payload !== null &&
-    (decode(payload) as { id?: string } | null)?.id === id
-  )
-}
-
 /** What it has brought about. Of one that is forgotten the round that has taken it says so. */
 function answerOf({ messages, journal }: MemoryRun, messageId: string): Entry | undefined {
   const message = messages.find((one) => one.id === messageId)
   if (message) return journal[(message.replySeq ?? 0) - 1]
-  const taken = journal.findIndex((entry) => takes(entry, messageId))
+  const taken = journal.findIndex(
+    ({ kind, meta }) => kind === 'message.taken' && meta?.id === messageId,
+  )
   return journal
     .slice(taken)
     .find(({ kind }) => kind === 'step.completed' || kind === 'step.failed')
@@ -178,7 +171,9 @@ export function checkReplies(world: World, clients: Clients, fail: Fail): void {
     const forgotten = row.journal.find(
       ({ kind, meta }) =>
         kind === 'message.taken' &&
-        clients.sent.has(meta?.id ?? '') &&
+        meta?.id !== undefined &&
+        !clients.unnamed.has(meta.id) &&
+        meta.no !== undefined &&
         !row.messages.some(({ id }) => id === meta?.id),
     )
     if (forgotten)
