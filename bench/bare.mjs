@@ -4,6 +4,7 @@
 
 import pg from 'pg'
 import { createEngine } from '../dist/index.js'
+import { MACHINES, SENDERS } from './machines.mjs'
 import { PAYLOAD } from './user-code.mjs'
 import { after, latency, rates, warm } from './workloads.mjs'
 
@@ -52,6 +53,7 @@ export async function open({ url, isRaw }) {
     w1: (load) => warmed(measure, clients, { ...load, steps: 1 }),
     w2: (load) => warmed(measure, clients, { ...load, steps: 10 }),
     w3: (load) => latency(() => oneRun(clients[0]), load),
+    machines: (load) => machines(clients, load),
   }
 }
 
@@ -131,6 +133,33 @@ async function oneRun(client) {
   const run = { uid: uid(), seq: 1 }
   await startCall(client, [run])
   await stepCall(client, [run], 1)
+}
+
+/** Events as in W10: each sender has the next one when its last one is stored, which is an entry and its machine's row. */
+async function machines(clients, { seconds }) {
+  const all = Array.from({ length: MACHINES }, () => ({ uid: uid(), seq: 1 }))
+  for (let i = 0; i < MACHINES; i += CAP) await startCall(clients[0], all.slice(i, i + CAP))
+  await events(clients, all, after(Math.min(2, seconds)))
+  return { many: await events(clients, all, after(seconds)) }
+}
+
+async function events(clients, machines, isOver) {
+  const from = performance.now()
+  const ready = Array.from({ length: SENDERS }, (_, at) => ({ at }))
+  const share = SENDERS / clients.length
+  let sent = 0
+  const lane = async (client) => {
+    while (!isOver()) {
+      const senders = ready.splice(0, share)
+      const batch = senders.map(({ at }) => machines[at])
+      await stepCall(client, batch, Number.POSITIVE_INFINITY)
+      for (const run of batch) run.seq += 1
+      sent += batch.length
+      ready.push(...senders.map(({ at }) => ({ at: (at + SENDERS) % MACHINES })))
+    }
+  }
+  await Promise.all(clients.map(lane))
+  return (sent * 1000) / (performance.now() - from)
 }
 
 async function connect(url) {

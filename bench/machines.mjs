@@ -7,8 +7,8 @@ import { createEngine, machine } from '../dist/index.js'
 import { PAYLOAD } from './user-code.mjs'
 import { after } from './workloads.mjs'
 
-const MACHINES = 1_000
-const SENDERS = 200
+export const MACHINES = 1_000
+export const SENDERS = 200
 const CONNECTIONS = 20
 const PLACES = 50
 

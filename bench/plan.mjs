@@ -48,7 +48,7 @@ export function plan({ quick, only }) {
     {
       id: 'machines',
       of: 'w10',
-      systems: 'own',
+      systems: ['perdure', 'bare'],
       options: { seconds: quick ? 0.5 : 4 },
     },
     {
@@ -233,7 +233,13 @@ export const GOALS = [
   },
   {
     workload: 'W10',
-    text: 'events per second to one machine, to the same',
+    text: 'events per second to 1,000 machines',
+    value: of('machines', 'perdureMany'),
+    to: of('machines', 'many', 'bare'),
+  },
+  {
+    workload: 'W10',
+    text: 'events per second to one machine, to a transaction for each',
     value: of('machines', 'perdureOne'),
     to: of('machines', 'lockedOne'),
     atLeast: 1,
