@@ -122,9 +122,15 @@ export class Conversation {
     this.begun = true
     this.settle()
     this.program?.body(makeTurn(this)).then(
-      (output) => this.ended({ output }),
+      (output) => this.endedWell(output),
       (error: unknown) => this.ended({ failure: asFailure(error) }),
     )
+  }
+
+  /** What is still being undone in it, and was not waited for, is undone first. */
+  private endedWell(output: Stored): void {
+    if (!this.undos.isUndoing(this.root)) return this.ended({ output })
+    void this.undos.undone(this.root).then(() => this.ended({ output }))
   }
 
   /** The body hears the answer that has just got the number `seq`. */

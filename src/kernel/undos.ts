@@ -9,6 +9,14 @@ import type { Ask, Doing, Undoable } from './asks.js'
 import type { Defects } from './defects.js'
 import type { Scoped } from './scope.js'
 
+interface Undoing extends Scoped {
+  readonly parent: Undoing | null
+  readonly isOver: boolean
+  contains(scope: Scoped): boolean
+}
+
+const NONE: readonly never[] = []
+
 /** How a step or a child says what undoes it. */
 export interface CanUndo {
   readonly retry: RetryPolicy
@@ -26,6 +34,9 @@ export class Undos {
   /** Asked for and not answered: when it has ended there may be one more to undo. */
   /** Made when the first can be undone: most runs undo nothing. */
   private begun: Set<Doing> | null = null
+  /** Scopes that are being undone, and what waits for that: nothing ends well around them before. */
+  private undoing: Set<Undoing> | null = null
+  private waiting: { readonly within: Undoing; readonly goOn: () => void }[] = []
   private readonly defects: Defects
   /** How many the row says are open. */
   private told = 0
@@ -57,6 +68,33 @@ export class Undos {
       else left.push(new Promise((resolve) => (ask.leaving = resolve)))
     }
     return Promise.all(left)
+  }
+
+  /** Until `isOver`, or until a scope around it has ended: that undoes what is left. */
+  undoes(scope: Undoing, isOver = false): void {
+    this.undoing ??= new Set()
+    if (!isOver) this.undoing.add(scope)
+    else this.undoing.delete(scope)
+    const { waiting } = this
+    this.waiting = []
+    for (const one of waiting) {
+      if (this.isUndoing(one.within)) this.waiting.push(one)
+      else one.goOn()
+    }
+  }
+
+  /** Something inside it, which nobody may have waited for. */
+  isUndoing(within: Undoing): boolean {
+    for (const scope of this.undoing ?? NONE) {
+      if (scope !== within && within.contains(scope) && !scope.parent?.isOver) return true
+    }
+    return false
+  }
+
+  undone(within: Undoing): Promise<void> {
+    return new Promise((goOn) => {
+      this.waiting.push({ within, goOn })
+    })
   }
 
   /** An answer is there: something can be undone from now on, or has been undone. */

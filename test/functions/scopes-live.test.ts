@@ -10,6 +10,17 @@ const FRAMES = [
   ['replayed at every wait', { kernel: { framesMax: 0 } }],
 ] as const
 
+/** What ends well around a scope that fails. */
+const AROUND: readonly (readonly [
+  string,
+  (wf: Wf, body: (wf: Wf) => Promise<string>) => Promise<string>,
+])[] = [
+  ['a run', (wf, body) => body(wf)],
+  ['a scope', (wf, body) => wf.scope('trip', body)],
+  ['a branch of a race', async (wf, body) => (await wf.race('trip', { one: body })).value],
+  ['a round of a loop', (wf, body) => wf.loop('trip', '', async (wf) => wf.done(await body(wf)))],
+]
+
 class Refused extends Error {
   override name = 'Refused'
 }
@@ -86,6 +97,53 @@ describeOn(['pglite', 'postgres18'], 'scopes', (database) => {
       expect((await engine.run(slow)).output).toBe('STEP_TIMED_OUT')
       expect(did).toEqual(['release'])
     })
+
+    test.each(AROUND)(
+      'what is being undone in %s, and is not waited for, is undone before that ends well',
+      async (_, around) => {
+        const did: string[] = []
+        let open = (): void => {}
+        const gate = new Promise<void>((resolve) => {
+          open = resolve
+        })
+        const hasty = workflow(fresh('hasty'), async (wf) => {
+          const body = async (wf: Wf): Promise<string> => {
+            const hotel = wf.scope('hotel', async (wf) => {
+              await wf.do('room', () => 1, { undo: () => did.push('room') })
+              await wf.do('lot', () => 1, {
+                undo: async () => {
+                  did.push('lot')
+                  await gate
+                },
+              })
+              throw new Refused('no breakfast')
+            })
+            // As Promise.all does when another has failed before.
+            await Promise.race([hotel, wf.waitFor('hurry')])
+            return 'went on'
+          }
+          return around(wf, body)
+        })
+        const engine = await world.open([hasty], more)
+        const run = await engine.start(hasty)
+        const told = async () =>
+          (await engine.history(run.id, { limit: 100 })).items.map(
+            ({ kind, name }) => `${kind} ${name.replace(/^.*\//, '')}`,
+          )
+        await eventually(async () => did).toEqual(['lot'])
+        await run.signal('hurry')
+        await eventually(told).toContain('message.taken hurry')
+        open()
+        expect(await run.result()).toBe('went on')
+        const ends = (await told()).filter((text) => /^undo.com|^scope|^run.com/.test(text))
+        expect(ends.slice(0, 3)).toEqual([
+          'undo.completed lot',
+          'undo.completed room',
+          'scope.ended hotel',
+        ])
+        expect(did).toEqual(['lot', 'room'])
+      },
+    )
 
     test('rule 8: the first branch of wf.race decides; losers are withdrawn, aborted and undone', async () => {
       const did: string[] = []

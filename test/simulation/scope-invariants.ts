@@ -143,6 +143,8 @@ export function checkRecorded(world: World, fail: Fail): void {
   const { faults, closes, split } = world.options
   const { busy, slow, hintsLost, hintsDoubled, ...harmful } = faults
   if (closes > 0 || split || Object.values(harmful).some((often) => often > 0)) return
+  // A clock that was ahead: the run has begun again from its journal, and what was running is out of it.
+  if (world.counters['answer.early'] > 0) return
   for (const { uid, name, occurrence } of world.done) {
     const journal = world.memory.runs.get(uid as MemoryRun['uid'])?.journal ?? []
     const isSame = (entry: Entry): boolean => entry.name === name && entry.occurrence === occurrence
