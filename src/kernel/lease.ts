@@ -46,7 +46,8 @@ export class Lease {
   others = 0
   private readonly deps: LeaseDeps
   private readonly seen = new Map<WorkerId, { beat: number; since: number }>()
-  private lastBeat = 0
+  /** Before it has joined nothing is certain. */
+  private lastBeat = Number.NEGATIVE_INFINITY
   /** What its row says. */
   private declared: Worker['definitions'] = []
   private doubtful = false

@@ -33,6 +33,8 @@ export class Stopping {
   private readonly frame: Stoppable
   /** The entry that says so. */
   private writtenSeq: number | null = null
+  /** Nothing of it was stored, and nothing will be: it has stopped nothing. */
+  private isUnsaid = false
 
   constructor(frame: Stoppable, cause: StopCause) {
     this.frame = frame
@@ -71,12 +73,15 @@ export class Stopping {
 
   /** Once the journal says that it is stopping, nothing stops it again but force: a later cancel has been seen too. */
   get stopSeen(): Stop | null {
+    if (this.isUnsaid) return null
     return this.isWritten || this.cause.kind === 'cancel' ? 'cancel' : null
   }
 
   /** What was decided since the last commit is never stored, and so is perhaps the entry: a later cancel has not been seen. */
   unsay(): void {
-    if (!this.isStored) this.writtenSeq = null
+    if (this.isStored) return
+    this.writtenSeq = null
+    this.isUnsaid = true
   }
 
   /** What stopped it, as the journal has it. */

@@ -65,7 +65,10 @@ test('a run that is cancelled stays so if its last step gives back what cannot b
   await kernel.close()
 })
 
-test('so does one that had stopped itself before', async () => {
+test.each([
+  ['so does one that had stopped itself before', 'one'],
+  ['and one that has not heard of it, because another process was told', 'two'],
+])('%s', async (_, told) => {
   const bench = new Bench()
   let finish = (): void => {}
   const work = new Promise<void>((resolve) => {
@@ -76,20 +79,21 @@ test('so does one that had stopped itself before', async () => {
     return { value: UNSTORABLE }
   }
   const order = { label: 'inline', retry: NO_RETRY, timeoutMs: null, execute } as const
-  const kernel = await bench.open('one', async (turn) => {
+  const body = async (turn: Turn) => {
     const charged = turn.step('charge', order)
     await Promise.race([charged, turn.sleep('a moment', { afterMs: 5 })])
     return turn.stop('enough')
-  })
-  await kernel.start(start)
+  }
+  const kernels = { one: await bench.open('one', body), two: await bench.open('two', body) }
+  await kernels.one.start(start)
   await bench.pass(10)
   await bench.pass(10)
-  await kernel.cancel(to, 'no longer wanted', null)
+  await kernels[told as 'one' | 'two'].cancel(to, 'no longer wanted', null)
   await bench.pass(10)
   finish()
   for (let i = 0; i < 3; i += 1) await bench.pass(1_000)
   expect(bench.memory.find(to.workspace, to.id)?.status).toBe('cancelled')
-  await kernel.close()
+  await Promise.all([kernels.one.close(), kernels.two.close()])
 })
 
 test('a run whose words are refused stops the child that a race of it had stopped in them', async () => {
