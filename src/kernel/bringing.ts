@@ -201,7 +201,7 @@ export class Bringing {
     const reactions = mayReact ? reactionsTo(frame, messages, frame.clock()) : NONE
     // At once: what comes next goes behind what is sent on.
     if (body.isOutrun && reactions.length === 0) {
-      this.frames.recall(run.uid, frame.out.ackedSeq)
+      this.frames.recall(run.uid, frame.out.ackedSeq, epoch)
       return false
     }
     this.frames.retake(frame)

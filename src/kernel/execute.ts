@@ -121,7 +121,7 @@ export class Executor {
       return this.isPlain(run) ? this.first(asked, run) : this.replay(run, asStarted(asked, run))
     }
     const fence = { uid: run.uid, owner: this.deps.owner(), epoch: run.epoch, seq: run.seq }
-    const frame = this.frames.recall(run.uid, run.seq)
+    const frame = this.frames.recall(run.uid, run.seq, run.epoch)
     if (frame?.mail.fits(messages)) frame.mail.put(messages)
     if (frame && frame.mail.seen >= run.inbox) {
       this.frames.add(frame)

@@ -2,7 +2,8 @@
 //
 // Invariants
 //   K1. Active frames, runs being loaded and promised places never exceed the concurrency.
-//   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay.
+//   K2. A kept frame is used only if the journal ends where the frame left it: a foreign entry means replay. A trigger that is refused leaves
+//       no entry: a frame that has one in its mailbox is used only if nobody has had the run meanwhile.
 //   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first. More are kept of those that wake
 //       soon by themselves.
 
@@ -145,12 +146,14 @@ export class Frames {
   }
 
   /** The kept frame of a run, if it stands where the journal ends, and its body too. */
-  recall(uid: Uid, seq: number): Frame | null {
+  recall(uid: Uid, seq: number, epoch: number): Frame | null {
     const frame = this.drop(uid)
     if (!frame) return null
-    const isThere = frame.out.ackedSeq === seq || this.defects.has('frame-without-seq')
+    const isOnlyOurs = frame.mail.triggers.length === 0 || frame.epoch + 1 === epoch
+    const isThere = frame.out.ackedSeq === seq && isOnlyOurs
     if (frame.body.isOutrun) this.wary.set(frame.run.definition, WARY_EVENTS)
-    if (isThere && !frame.body.isOutrun) {
+    const isUsed = isThere || this.defects.has('frame-without-seq')
+    if (isUsed && !frame.body.isOutrun) {
       this.counters['frame.reused'] += 1
       return frame
     }
