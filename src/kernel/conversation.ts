@@ -269,7 +269,8 @@ export class Conversation {
     this.settling = false
     if (!this.frame.active) return
     this.alarm.bodySpoke()
-    if (this.live) this.goLive(this.asked)
+    if (this.undos.goOn()) this.settle()
+    else if (this.live) this.goLive(this.asked)
     else this.replay()
   }
 

@@ -46,7 +46,6 @@ export class Lease {
   others = 0
   private readonly deps: LeaseDeps
   private readonly seen = new Map<WorkerId, { beat: number; since: number }>()
-  /** Before it has joined nothing is certain. */
   private lastBeat = Number.NEGATIVE_INFINITY
   /** What its row says. */
   private declared: Worker['definitions'] = []
@@ -74,6 +73,8 @@ export class Lease {
     const { store, ports } = this.deps
     const sentAt = ports.clock.monotonic()
     const { definitions } = this.worker
+    // Before it has joined nothing is certain.
+    this.lastBeat = Number.NEGATIVE_INFINITY
     ports.fault('join.before')
     const { now } = await store.join(this.worker)
     ports.fault('join.after')

@@ -53,9 +53,11 @@ export async function runScope(
   const scope = turn.open(name)
   const inner = turn.inside(scope)
   const end = await endOf(until === null ? body(inner) : limited(inner, scope, until, body))
-  if ('failure' in end) return undone(turn, { scope, undoes: scope, end })
-  if (turn.undos.isUndoing(scope)) await turn.undos.undone(scope)
-  turn.withdraw(scope)
+  if ('failure' in end) await undone(turn, scope, end.failure)
+  else {
+    if (turn.undos.isUndoing(scope)) await turn.undos.undone(scope)
+    turn.withdraw(scope)
+  }
   return ended(turn, scope, end)
 }
 
@@ -72,9 +74,10 @@ export async function runRace(
     return { key, branch, end }
   })
   const { key, branch, end } = await Promise.race(racing)
+  const failure = 'failure' in end ? end.failure : null
   // What the losers have done is undone; of a race that failed, everything.
-  const kept = 'failure' in end ? null : branch
-  return { winner: key, value: await undone(turn, { scope, undoes: scope, kept, end }) }
+  await undone(turn, scope, failure, failure ? null : branch)
+  return { winner: key, value: await ended(turn, scope, end) }
 }
 
 export async function runLoop(
@@ -99,7 +102,10 @@ export async function runLoop(
     const sinceSeq = turn.lastSeq - (number > 1 ? 1 : 0)
     const inside = Scope.ofRound(scope, number)
     const end = await endOf(round(turn.inside(inside), state))
-    if ('failure' in end) return undone(turn, { scope, undoes: inside, end })
+    if ('failure' in end) {
+      await undone(turn, inside, end.failure, null, scope)
+      return ended(turn, scope, end)
+    }
     if (turn.undos.isUndoing(inside)) await turn.undos.undone(inside)
     turn.withdraw(inside)
     const left = await turn.roundEnded({ ...end.value, scope: inside, sinceSeq })
@@ -115,34 +121,22 @@ async function ended(turn: ScopeTurn, scope: Scope, end: End<Stored>): Promise<S
   } catch (error) {
     const question = 'failure' in end ? end.failure.question : null
     throw error instanceof Failure && question ? new Failure(error.error, { question }) : error
+  } finally {
+    turn.undos.hasEnded(scope)
   }
 }
 
-/** Nothing of a scope is left when it ends so: what ran in it has ended, and all of what it `undoes` but `kept` is undone. */
+/** Nothing of a scope is left: what ran in it has ended, and all of it but `kept` is undone. `ends`: what ends so, if not itself. */
 async function undone(
   turn: ScopeTurn,
-  {
-    scope,
-    undoes,
-    kept = null,
-    end,
-  }: {
-    readonly scope: Scope
-    readonly undoes: Scope
-    readonly kept?: Scope | null
-    readonly end: End<Stored>
-  },
-): Promise<Stored> {
-  const { undos } = turn
-  const cause = 'failure' in end ? end.failure : null
-  undos.undoes(undoes)
-  try {
-    await turn.leave(undoes, kept)
-    if (cause || !undos.isForgetful) await undo(turn, undos.open(undoes, kept), cause)
-    return await ended(turn, scope, end)
-  } finally {
-    undos.undoes(undoes, true)
-  }
+  scope: Scope,
+  cause: Failure | null,
+  kept: Scope | null = null,
+  ends = scope,
+): Promise<void> {
+  turn.undos.undoes(ends)
+  await turn.leave(scope, kept)
+  if (cause || !turn.undos.isForgetful) await undo(turn, turn.undos.open(scope, kept), cause)
 }
 
 /** Newest first, each as a step. One that fails for good ends the run: nobody may take what is left for undone. */

@@ -70,20 +70,18 @@ export class Undos {
     return Promise.all(left)
   }
 
-  /** Until `isOver`, or until a scope around it has ended: that undoes what is left. */
-  undoes(scope: Undoing, isOver = false): void {
+  /** This scope is being undone, until it `hasEnded`, or until one around it is over: that undoes what is left. */
+  undoes(scope: Undoing): void {
     this.undoing ??= new Set()
-    if (!isOver) this.undoing.add(scope)
-    else this.undoing.delete(scope)
-    const { waiting } = this
-    this.waiting = []
-    for (const one of waiting) {
-      if (this.isUndoing(one.within)) this.waiting.push(one)
-      else one.goOn()
-    }
+    for (const one of this.undoing) if (one.parent?.isOver) this.undoing.delete(one)
+    this.undoing.add(scope)
   }
 
-  /** Something inside it, which nobody may have waited for. */
+  hasEnded(scope: Undoing): void {
+    this.undoing?.delete(scope)
+  }
+
+  /** Is something inside it being undone? Perhaps nobody waits for that. */
   isUndoing(within: Undoing): boolean {
     for (const scope of this.undoing ?? NONE) {
       if (scope !== within && within.contains(scope) && !scope.parent?.isOver) return true
@@ -95,6 +93,15 @@ export class Undos {
     return new Promise((goOn) => {
       this.waiting.push({ within, goOn })
     })
+  }
+
+  /** The body is quiet: what has ended has been heard of. false: nobody goes on. */
+  goOn(): boolean {
+    const ready = this.waiting.filter(({ within }) => !this.isUndoing(within))
+    if (ready.length === 0) return false
+    this.waiting = this.waiting.filter((one) => !ready.includes(one))
+    for (const { goOn } of ready) goOn()
+    return true
   }
 
   /** An answer is there: something can be undone from now on, or has been undone. */
