@@ -145,7 +145,7 @@ export class Frames {
     }
   }
 
-  /** The kept frame of a run, if it stands where the journal ends, and its body too. */
+  /** The kept frame of a run, if it stands where the journal ends, and its body too. `epoch`: that of the claim by which it goes on. */
   recall(uid: Uid, seq: number, epoch: number): Frame | null {
     const frame = this.drop(uid)
     if (!frame) return null

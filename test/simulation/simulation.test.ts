@@ -31,7 +31,8 @@ test('worlds with rare looks or many retries that broke a promise once keep it',
 })
 
 test('worlds as they are drawn today that broke a promise once keep it', async () => {
-  const broken = await runSeeds([308002, 319307, 342701], newTotal(), {})
+  const seeds = [83875, 308002, 319307, 342701, 713837, 1002403, 1027000, 1100542, 1182744]
+  const broken = await runSeeds(seeds, newTotal(), {})
   if (broken) expect.fail(report(broken))
 })
 
