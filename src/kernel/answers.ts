@@ -33,7 +33,12 @@ function asked(ask: Ask, kind: NewEntry['kind'], meta: EntryMeta | null): NewEnt
   return { kind, name, occurrence, attempt: 0, at, meta, payload: null }
 }
 
-function waitMeta({ names, dueAt, heard, place }: WaitAsk): EntryMeta {
+export function waitMeta({
+  names,
+  dueAt,
+  heard,
+  place,
+}: Pick<WaitAsk, 'names' | 'dueAt' | 'heard' | 'place'>): EntryMeta {
   const meta: { -readonly [K in keyof EntryMeta]: EntryMeta[K] } = { names }
   if (dueAt !== null) meta.dueAt = dueAt
   if (heard && 'event' in heard) meta.event = heard.event

@@ -1,15 +1,16 @@
 // Bringing: a message for a run that waits in this process needs no commit and no claim of its own. It is told to the kept frame at
-// once, and stored with what comes of it, if the run is still where the frame left it.
+// once, and stored with what comes of it, if the run is still where the frame left it. What it does may be known without the frame: then the run is
+// a resident from then on (resident.ts).
 //
 // Owns:      who has sent what is brought and not stored yet, and what has come for the same run meanwhile.
-// Talks to:  Frames and the kept Frame; callers (promises). What is written is the frame's delta, as always.
+// Talks to:  Frames, the kept Frame, residents; callers (promises). What is written is their delta, as always.
 //
 // Invariants
 //   B1. What is brought is stored by the first delta of the frame, or not at all: then the frame is dropped, and it goes as any message.
 //   B2. The messages that come for one run while something is brought to it go in the order in which they have come. One that comes again under its id, while the first is on its
 //       way, is that one.
-//   B3. What a run reacts to by itself may leave nothing behind that knows its id (Brings.reactions). So nobody hears that it is not stored before
-//       that is sure, and sends it again: also when the frame is lost meanwhile.
+//   B3. What a resident has reacted to may leave nothing behind that knows its id (Brings.reactions). So nobody hears that it is not stored before
+//       that is sure, and sends it again: also when the resident is lost meanwhile.
 
 import type { Uid } from '../model/ids.js'
 import { BROUGHT_MARGIN_MS, BROUGHT_MAX } from '../model/limits.js'
@@ -21,50 +22,14 @@ import type { Counters } from './counters.js'
 import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { Programs } from './programs.js'
-import { react, reactionsTo } from './reacting.js'
-import type { Call, Called, Fence, TurnDelta } from './store.js'
-
-/** It is stored. `called`: what came of it in the same commit. */
-export interface Brought extends Call {
-  readonly called: Called | null
-}
-
-const NONE: readonly never[] = []
-
-/** null: it is not stored. */
-type Told = (brought: Brought | null) => void
-
-/** Whoever waits to hear of what is brought. */
-class Sender {
-  readonly message: NewMessage
-  /** Its id was made for this call. */
-  readonly isNew: boolean
-  private readonly hearers: Told[] = []
-
-  constructor(message: NewMessage, isNew: boolean, told: Told) {
-    this.message = message
-    this.isNew = isNew
-    this.hearers.push(told)
-  }
-
-  hears(told: Told): void {
-    this.hearers.push(told)
-  }
-
-  told(brought: Brought | null): void {
-    for (const told of this.hearers.splice(0)) told(brought)
-  }
-}
+import { calledBy, Resident } from './resident.js'
+import { Sender, type Told } from './sender.js'
+import type { TurnDelta } from './store.js'
 
 /** What is brought to one run, and what waits until that is stored. */
 interface Line {
   readonly brought: readonly Sender[]
   readonly behind: Sender[]
-}
-
-interface Unsure {
-  readonly line: Line
-  readonly fence: Fence
 }
 
 /** The worker, as bringing sees it. */
@@ -74,14 +39,14 @@ interface Host {
   readonly anchor: Anchor
   readonly programs: Programs
   readonly counters: Counters
+  /** It has something to commit. */
+  submit(resident: Resident): void
 }
 
 export class Bringing {
   private readonly frames: Frames
   private readonly host: Host
   private readonly lines = new Map<Uid, Line>()
-  /** Of frames that were lost while what was brought to them was on its way, by the names of their runs. */
-  private readonly unsure = new Map<string, Unsure>()
   /** Of all that is not stored yet. */
   bytes = 0
 
@@ -92,6 +57,8 @@ export class Bringing {
 
   /** false: the run does not wait here, or not for this, and nobody is told. */
   bring(to: Address, message: NewMessage, isNew: boolean, told: Told): boolean {
+    const resident = this.frames.residents.of(to)
+    if (resident) return this.toResident(resident, new Sender(message, isNew, told))
     const line = this.lineOf(to)
     const same = line && !isNew ? sameIn(line, message) : null
     if (same) {
@@ -101,11 +68,10 @@ export class Bringing {
     const kept = line ? null : this.frames.keptOf(to)
     if (!line && !(kept && this.isReady(kept, message))) return false
     const sender = new Sender(message, isNew, told)
-    this.bytes += bytesOf(sender)
+    this.bytes += sender.bytes
     line?.behind.push(sender)
-    if (!kept || this.begin(kept, [sender])) return true
-    this.bytes -= bytesOf(sender)
-    return false
+    if (kept) this.begin(kept, [sender])
+    return true
   }
 
   /** The frame of this run has stored a delta. */
@@ -115,56 +81,35 @@ export class Bringing {
     const line = this.lines.get(uid)
     if (!line) return
     this.lines.delete(uid)
-    this.tell(line, delta, delta.brings.inbox)
+    const decided = decisions(delta)
+    let no = delta.brings.inbox
+    this.host.counters['message.brought'] += line.brought.length
+    for (const sender of line.brought) {
+      no += 1
+      this.bytes -= sender.bytes
+      sender.told({ uid, no, called: decided(no) })
+    }
     this.goOn(uid, line.behind)
   }
 
-  /** Its frame is gone: what it was brought is not stored, unless it is on its way. */
-  lost(run: RunFacts, inFlight: TurnDelta | null): void {
-    const line = this.lines.get(run.uid)
+  /** Its frame is gone: what it was brought is not stored. */
+  lost({ uid }: RunFacts): void {
+    const line = this.lines.get(uid)
     if (!line) return
-    this.lines.delete(run.uid)
-    if (inFlight?.brings?.reactions) this.unsure.set(nameOf(run), { line, fence: inFlight.fence })
-    else this.unbrought(line)
-  }
-
-  /** What was on its way when its frame was lost has come to its end. */
-  arrived(delta: TurnDelta, run: Address, isStored: boolean): void {
-    const { line, fence } = this.unsure.get(nameOf(run)) ?? {}
-    if (!line || !delta.brings || fence !== delta.fence) return
-    this.unsure.delete(nameOf(run))
-    if (!isStored) return this.unbrought(line)
-    this.tell(line, delta, delta.brings.inbox)
+    this.lines.delete(uid)
+    this.tellNone(line.brought)
     this.tellNone(line.behind)
   }
 
-  private tell({ brought }: Line, delta: TurnDelta, inbox: number): void {
-    const { uid } = delta.fence
-    this.host.counters['message.brought'] += brought.length
-    const decided = decisions(delta)
-    let no = inbox
-    for (const sender of brought) {
-      no += 1
-      this.bytes -= bytesOf(sender)
-      sender.told({ uid, no, called: decided(no) })
-    }
-  }
-
-  private unbrought({ brought, behind }: Line): void {
-    this.host.counters['message.unbrought'] += brought.length
-    this.tellNone([...brought, ...behind])
-  }
-
   private tellNone(senders: readonly Sender[]): void {
+    this.host.counters['message.unbrought'] += senders.length
     for (const sender of senders) {
-      this.bytes -= bytesOf(sender)
+      this.bytes -= sender.bytes
       sender.told(null)
     }
   }
 
   private lineOf(to: Address): Line | null {
-    const unsure = this.unsure.size > 0 ? this.unsure.get(nameOf(to)) : null
-    if (unsure) return unsure.line
     if (this.lines.size === 0) return null
     const uid = this.frames.uidOf(to)
     return (uid && this.lines.get(uid)) ?? null
@@ -175,59 +120,129 @@ export class Bringing {
     const [first] = senders
     if (!first) return
     const kept = this.frames.keptFrame(uid)
-    if (kept && this.isReady(kept, first.message) && this.begin(kept, senders)) return
-    this.tellNone(senders)
+    if (kept && this.isReady(kept, first.message)) this.begin(kept, senders)
+    else this.tellNone(senders)
   }
 
   private isReady(frame: Frame, { name }: NewMessage): boolean {
     if (!this.host.mayTake || this.frames.free === 0) return false
     if (this.host.programs.hasLimits(frame.run.definition)) return false
     const due = frame.nextDue()
-    if (due !== null && due < this.host.anchor.now() + BROUGHT_MARGIN_MS) return false
+    if (due !== null && due < this.soon) return false
     return frame.questions.hears(name)
   }
 
-  /**
-   * So many at once; the others come behind them. What the run reacts to by itself goes before what its body has to be asked for.
-   * false: its body is needed, and is not where the run is.
-   */
-  private begin(frame: Frame, all: readonly Sender[]): boolean {
-    const { mail, run, epoch, body } = frame
+  /** What is due before that is due as good as now, by the database's clock. */
+  private get soon(): number {
+    return this.host.anchor.now() + BROUGHT_MARGIN_MS
+  }
+
+  /** So many at once; the others come behind them. */
+  private begin(frame: Frame, all: readonly Sender[]): void {
+    if (this.settles(frame, all)) return
+    const { mail, run, epoch } = frame
     const inbox = mail.seen
     const at = this.host.anchor.now()
-    const first = all.slice(0, BROUGHT_MAX)
-    const messages = first.map(({ message }, i): Message => ({ ...message, no: inbox + i + 1, at }))
-    const mayReact = this.frames.mayOutrun(frame)
-    const reactions = mayReact ? reactionsTo(frame, messages, frame.clock()) : NONE
-    // At once: what comes next goes behind what is sent on.
-    if (body.isOutrun && reactions.length === 0) {
-      this.frames.recall(run.uid, frame.out.ackedSeq, epoch)
-      return false
-    }
+    const brought = all.slice(0, BROUGHT_MAX)
+    const messages = brought.map(
+      ({ message }, i): Message => ({ ...message, no: inbox + i + 1, at }),
+    )
     this.frames.retake(frame)
-    const brought = reactions.length > 0 ? first.slice(0, reactions.length) : first
     this.lines.set(run.uid, { brought, behind: all.slice(brought.length) })
     const areNew = brought.every(({ isNew }) => isNew)
     frame.out.brings({
       inbox,
       messages: brought.map(({ message }) => message),
       areNew,
-      reactions:
-        reactions.length > 0 ? reactions.map(({ effect }) => effect.shown?.state ?? null) : null,
+      reactions: null,
     })
     this.frames.add(frame)
-    if (reactions.length > 0) react(frame, messages, reactions)
-    else {
-      mail.put(messages)
-      frame.resume(epoch)
-    }
+    mail.put(messages)
+    frame.resume(epoch)
+  }
+
+  // ── residents ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Its frame is not needed any more, if it can be said what the first of these does. */
+  private settles(frame: Frame, senders: readonly Sender[]): boolean {
+    const resident = this.frames.mayDoWithout(frame.run.definition) ? Resident.of(frame) : null
+    const [first] = senders
+    if (!resident || !first || !resident.reacts(first)) return false
+    this.frames.retake(frame)
+    frame.forget()
+    this.frames.residents.add(resident)
+    resident.later = senders.slice(1)
+    this.reactOn(resident)
     return true
   }
+
+  private toResident(resident: Resident, sender: Sender): boolean {
+    const same = sender.isNew ? null : resident.find(sender)
+    if (same) {
+      sender.hands(same)
+      return true
+    }
+    if (!resident.isBusy) {
+      const isReady = this.host.mayTake && resident.isQuietUntil(this.soon)
+      const before = resident.bytes
+      if (isReady && resident.reacts(sender)) {
+        this.frames.residents.grown(resident, before)
+        this.bytes += sender.bytes
+        this.host.submit(resident)
+        return true
+      }
+      if (!resident.isSpeaking) {
+        // At once: what comes next goes behind what is sent on.
+        if (isReady) this.frames.dismiss(resident)
+        return false
+      }
+    }
+    this.bytes += sender.bytes
+    resident.later.push(sender)
+    return true
+  }
+
+  /** The turn of a resident has come to its end. */
+  answered(resident: Resident, delta: TurnDelta, isStored: boolean): void {
+    const { residents } = this.frames
+    const { uid } = resident.run
+    const { senders, from } = resident.answered(isStored)
+    if (isStored) {
+      this.host.counters['message.brought'] += senders.length
+      let at = 0
+      for (const sender of senders) {
+        this.bytes -= sender.bytes
+        sender.told({ uid, no: from + at + 1, called: calledBy(delta, at) })
+        at += 1
+      }
+    } else this.tellNone(senders)
+    if (!resident.isGone) return this.reactOn(resident)
+    residents.leave(resident)
+  }
+
+  /** What has come meanwhile. */
+  private reactOn(resident: Resident): void {
+    const { later } = resident
+    if (later.length > 0) {
+      const isReady = this.host.mayTake && resident.isQuietUntil(this.soon)
+      const before = resident.bytes
+      let count = 0
+      for (const sender of isReady ? later : []) {
+        if (!resident.reacts(sender)) break
+        count += 1
+      }
+      this.frames.residents.grown(resident, before)
+      resident.later = later.slice(count)
+    }
+    if (resident.isSpeaking) return this.host.submit(resident)
+    if (resident.later.length > 0) this.frames.dismiss(resident)
+  }
+
+  /** It is no resident any more. What is on its way may be stored all the same (B3). */
+  left(resident: Resident): void {
+    this.tellNone(resident.lose())
+  }
 }
-
-const bytesOf = ({ message }: Sender): number => message.payload?.length ?? 0
-
-const nameOf = ({ workspace, id }: Address): string => `${workspace}\u001f${id}`
 
 function sameIn({ brought, behind }: Line, { id }: NewMessage): Sender | null {
   const isSame = (sender: Sender): boolean => sender.message.id === id

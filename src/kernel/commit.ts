@@ -35,8 +35,8 @@ interface Item {
   readonly bytes: number
   /** An earlier sending may have stored it: busy is no answer to that. */
   readonly resent: boolean
-  /** The run whose turn it is; or whoever waits for the answer. */
-  readonly run: RunName | null
+  /** Whose turn it is; or whoever waits for the answer. */
+  readonly speaker: Speaker | null
   readonly caller: Caller | null
 }
 
@@ -69,11 +69,11 @@ export interface CommitterDeps {
   ungrant(delta: Delta): void
   /** Before the answers are told, in the order of the commit. */
   committed(deltas: readonly Delta[], committed: Committed, by: Worker): void
-  turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void
+  turnAnswered(delta: TurnDelta, answer: Answer, speaker: Speaker): void
   /** Listeners hear of these entries. */
   tell(delta: TurnDelta, run: RunName): void
   reply(delta: TurnDelta): void
-  turnRefused(delta: TurnDelta, error: StoreRefused, run: RunName): void
+  turnRefused(delta: TurnDelta, error: StoreRefused, speaker: Speaker): void
 }
 
 const RETRY_MIN_MS = 20
@@ -107,7 +107,7 @@ export class Committer {
   send(delta: StartDelta | MessageDelta, caller: Caller): void {
     const bytes = bytesOf(delta)
     this.queuedBytes += bytes
-    const item: Item = { delta, bytes, resent: false, run: null, caller }
+    const item: Item = { delta, bytes, resent: false, speaker: null, caller }
     if (delta.kind === 'start') this.starts.push(item)
     else this.messages.push(item)
     this.schedule()
@@ -176,7 +176,7 @@ export class Committer {
       }
       speaker.isQueued = false
       const delta = speaker.takeDelta()
-      if (delta) add(this.turnItem(delta, speaker.run))
+      if (delta) add(this.turnItem(delta, speaker))
     }
     for (const queue of [this.again, this.messages, this.starts]) {
       let taken = 0
@@ -190,11 +190,11 @@ export class Committer {
     return batch
   }
 
-  private turnItem(taken: TurnDelta, run: RunName): Item {
+  private turnItem(taken: TurnDelta, speaker: Speaker): Item {
     const delta = this.deps.grant(taken) as TurnDelta
-    if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, run)
+    if (this.deps.defects.has('event-before-commit')) this.deps.tell(delta, speaker.run)
     if (this.deps.defects.has('reply-before-commit')) this.deps.reply(delta)
-    return { delta, bytes: bytesOf(delta), resent: false, run, caller: null }
+    return { delta, bytes: bytesOf(delta), resent: false, speaker, caller: null }
   }
 
   private engage(delta: Delta, on: boolean): void {
@@ -260,16 +260,16 @@ export class Committer {
     this.done(batch)
   }
 
-  private tell({ delta, bytes, run, caller }: Item, answer: Answer): void {
-    if (delta.kind === 'turn' && run) this.deps.turnAnswered(delta, answer, run)
+  private tell({ delta, bytes, speaker, caller }: Item, answer: Answer): void {
+    if (delta.kind === 'turn' && speaker) this.deps.turnAnswered(delta, answer, speaker)
     if (!caller) return
     this.queuedBytes -= bytes
     caller.answered(answer)
   }
 
-  private refuse({ delta, bytes, run, caller }: Item, error: StoreRefused): void {
+  private refuse({ delta, bytes, speaker, caller }: Item, error: StoreRefused): void {
     this.deps.ungrant(delta)
-    if (delta.kind === 'turn' && run) this.deps.turnRefused(delta, error, run)
+    if (delta.kind === 'turn' && speaker) this.deps.turnRefused(delta, error, speaker)
     if (!caller) return
     this.queuedBytes -= bytes
     caller.refused(error)
@@ -328,6 +328,12 @@ function bytesOf(delta: Delta): number {
       return 200 + (delta.message.payload?.length ?? 0)
     case 'turn': {
       let bytes = 200
+      const reactions = delta.brings?.reactions
+      if (reactions) {
+        for (const { state, value, left } of reactions)
+          bytes += 400 + 2 * state.length + value.length + left.length
+        return bytes
+      }
       for (const entry of delta.entries) bytes += 100 + (entry.payload?.length ?? 0)
       for (const start of delta.starts) bytes += 200 + start.run.input.length
       for (const { message } of delta.messages) bytes += 200 + (message.payload?.length ?? 0)

@@ -81,10 +81,6 @@ export class Conversation {
   behind = 0
   /** Its body has been called: the open questions are known, not only the journal. */
   begun = false
-  /** The run has gone on without its body (reacting.ts), which is of no use any more. */
-  isOutrun = false
-  /** What is kept in its place. */
-  keptBytes = 0
   private readonly program: Program | null
   private readonly frame: Answerer
   private readonly ports: Ports
@@ -175,7 +171,7 @@ export class Conversation {
   // ── the body speaks (turn.ts) ─────────────────────────────────────────────────────────────────────────────
 
   get isListening(): boolean {
-    return this.live && !this.settling && !this.isOutrun
+    return this.live && !this.settling
   }
 
   get replaying(): boolean {
@@ -224,14 +220,6 @@ export class Conversation {
     this.undos.forget(scope)
     // A loop for years counts its names anew in every round.
     for (const name of this.counts.keys()) if (name.startsWith(scope.path)) this.counts.delete(name)
-  }
-
-  /** Round `number` waits, and the one before it has ended with the entry `seq`. */
-  outrun(number: number, seq: number, at: Instant): void {
-    this.isOutrun = true
-    this.behind += Math.max(0, seq - this.lastSeq - (number > 2 ? 0 : 1))
-    this.lastSeq = seq
-    this.nowAt = at
   }
 
   fail(failure: Failure): void {

@@ -27,13 +27,13 @@ import type {
   StartRequest,
   TriggerCall,
 } from './api.js'
-import type { Brought } from './bringing.js'
 import { Operations } from './operations.js'
 import { outsideOf } from './outside.js'
 import { Patience, type Patient } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
 import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
+import type { Brought } from './sender.js'
 import type {
   Answer,
   Call,

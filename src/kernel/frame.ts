@@ -313,7 +313,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
     this.state = 'gone'
     this.alarm.off()
     this.dropReady()
-    this.deps.forgotten(this.run, this.inFlight?.delta ?? null)
+    this.deps.forgotten(this.run)
   }
 
   /** Another has the run, or will have: nothing of this frame counts any more. */
@@ -363,7 +363,7 @@ export class Frame implements Answerer, HeldRun, Stoppable {
       this.out.restore(sent.parts, sent.parts.ofEnd)
       this.end = null
       this.stopping = null
-      if (sent.delta.brings) this.deps.forgotten(this.run, null)
+      if (sent.delta.brings) this.deps.forgotten(this.run)
       if (answer.stop === 'pause') return this.handOver('anew')
       // After a refusal it knows what never happened: it begins from its journal.
       if (!this.body.undos.isUnsaid) return this.deps.load(this.run.uid)

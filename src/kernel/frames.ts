@@ -13,6 +13,8 @@ import type { Instant, RunFacts } from '../model/run.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { Frame } from './frame.js'
+import type { Resident } from './resident.js'
+import { Residents } from './residents.js'
 import type { Claimed } from './store.js'
 import type { Tracing } from './tracing.js'
 
@@ -30,6 +32,8 @@ export class Frames {
   /** Of both. */
   private readonly keptNames = new Map<string, Frame>()
   private keptBytes = 0
+  /** Those whose bodies are not here. */
+  readonly residents: Residents
   /** So many events for runs of a definition are their bodies'. */
   private readonly wary = new Map<string, number>()
   private promised = 0
@@ -46,6 +50,8 @@ export class Frames {
       readonly counters: Counters
       readonly defects: Defects
       readonly tracing: Tracing | null
+      /** A resident is not to go on: whoever has sent it something is to be told. */
+      readonly left: (resident: Resident) => void
     },
   ) {
     this.concurrency = concurrency
@@ -53,6 +59,7 @@ export class Frames {
     this.counters = more.counters
     this.defects = more.defects
     this.tracing = more.tracing
+    this.residents = new Residents(keptMax, more.counters, more.left)
   }
 
   get free(): number {
@@ -101,9 +108,9 @@ export class Frames {
     return this.active.has(uid) || this.loading.has(uid)
   }
 
-  /** The run of a kept frame. */
+  /** The run, if it waits here. */
   parked(uid: Uid): RunFacts | null {
-    return this.keptFrame(uid)?.run ?? null
+    return this.residents.has(uid)?.run ?? this.keptFrame(uid)?.run ?? null
   }
 
   uidOf(at: { readonly workspace: string; readonly id: RunId }): Uid | null {
@@ -145,15 +152,15 @@ export class Frames {
     }
   }
 
-  /** The kept frame of a run, if it stands where the journal ends, and its body too. `epoch`: that of the claim by which it goes on. */
+  /** The kept frame of a run, if it stands where the journal ends. `epoch`: that of the claim by which it goes on. */
   recall(uid: Uid, seq: number, epoch: number): Frame | null {
+    const resident = this.residents.has(uid)
+    if (resident) this.dismiss(resident)
     const frame = this.drop(uid)
     if (!frame) return null
     const isOnlyOurs = frame.mail.triggers.length === 0 || frame.epoch + 1 === epoch
     const isThere = frame.out.ackedSeq === seq && isOnlyOurs
-    if (frame.body.isOutrun) this.wary.set(frame.run.definition, WARY_EVENTS)
-    const isUsed = isThere || this.defects.has('frame-without-seq')
-    if (isUsed && !frame.body.isOutrun) {
+    if (isThere || this.defects.has('frame-without-seq')) {
       this.counters['frame.reused'] += 1
       return frame
     }
@@ -167,10 +174,17 @@ export class Frames {
     if (this.drop(frame.run.uid)) this.counters['frame.reused'] += 1
   }
 
-  /** A run may go on without its body, unless one of its kind has been missed lately: loading it costs more than was saved. */
-  mayOutrun({ body, run }: Frame): boolean {
-    const left = body.isOutrun ? 0 : (this.wary.get(run.definition) ?? 0)
-    if (left > 0) this.wary.set(run.definition, left - 1)
+  /** The body of a resident is needed: the run is loaded. */
+  dismiss(resident: Resident): void {
+    this.wary.set(resident.run.definition, WARY_EVENTS)
+    this.counters['frame.outdated'] += 1
+    this.residents.leave(resident)
+  }
+
+  /** A run may become a resident, unless a body of its kind has been missed lately: loading it costs more than was saved. */
+  mayDoWithout(definition: string): boolean {
+    const left = this.wary.get(definition) ?? 0
+    if (left > 0) this.wary.set(definition, left - 1)
     return left === 0
   }
 
@@ -181,6 +195,7 @@ export class Frames {
       for (const frame of frames.values()) frame.lose()
       frames.clear()
     }
+    this.residents.leaveAll()
     this.names.clear()
     this.keptNames.clear()
     this.keptBytes = 0

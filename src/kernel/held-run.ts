@@ -100,7 +100,7 @@ export interface HolderDeps {
   committed(delta: TurnDelta): void
   /** The fence refused it; `reload`: the run is still ours, its frame was wrong. */
   lost(uid: Uid, reload: boolean): void
-  /** Its frame is gone, and whatever it has not stored; but for what is on its way. */
-  forgotten(run: RunFacts, inFlight: TurnDelta | null): void
+  /** Its frame is gone, and whatever it has not stored. */
+  forgotten(run: RunFacts): void
   spokeWhileParked(run: RunFacts, name: string): void
 }

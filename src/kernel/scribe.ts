@@ -15,7 +15,7 @@ import { Behind } from './rounds.js'
 
 export class Scribe {
   private readonly frame: HeldRun
-  private readonly behind: Behind
+  readonly behind: Behind
 
   constructor(frame: HeldRun, journal: readonly Entry[]) {
     this.frame = frame

@@ -8,6 +8,7 @@
 // counter, `stop` and `due_at`.
 
 import type { MessageId, RunId, Uid, WorkerId } from '../model/ids.js'
+import type { Reacted } from '../model/reacted.js'
 import type {
   Entry,
   FinalStatus,
@@ -19,7 +20,6 @@ import type {
   Shown,
   Status,
   Stop,
-  Stored,
   StoredReason,
 } from '../model/run.js'
 import type { FeedEntry, NewRun, RunReader, Settled } from './rows.js'
@@ -231,10 +231,10 @@ export interface Brings {
   /** Nobody else knows their ids. Else those that are in the mailbox already make it `stale`. */
   readonly areNew: boolean
   /**
-   * What each of them does is four entries at one time (reacting.ts), and this is what the run shows behind it. A store may keep these as one row,
-   * and forget new messages that were taken so: who has sent them does not send them again. null: it is more than that.
+   * What each of them has done, one by one, and nothing else has happened: four entries each. A store may keep these as one row, and forget new
+   * messages that were taken so: who has sent them does not send them again. null: it is more than that.
    */
-  readonly reactions: readonly (Stored | null)[] | null
+  readonly reactions: readonly Reacted[] | null
 }
 
 export type Next =

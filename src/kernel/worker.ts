@@ -6,7 +6,7 @@ import { databaseRefused, leaseLost } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { Failure, type Outside } from '../model/program.js'
-import { isFinal } from '../model/run.js'
+import { isFinal, type StoredReason } from '../model/run.js'
 import { Admitter } from './admit.js'
 import { Adoption } from './adoption.js'
 import { Anchor } from './anchor.js'
@@ -16,7 +16,7 @@ import { Bringing } from './bringing.js'
 import { Calls } from './calls.js'
 import { Claimer } from './claim.js'
 import { claimerDeps } from './claimer-deps.js'
-import { Committer } from './commit.js'
+import { Committer, type Speaker } from './commit.js'
 import { type Counters, newCounters } from './counters.js'
 import type { Defects } from './defects.js'
 import { Events, type RunName } from './events.js'
@@ -32,6 +32,7 @@ import type { Hint } from './ports.js'
 import { Post } from './post.js'
 import { Programs } from './programs.js'
 import { Publisher } from './publisher.js'
+import { Resident } from './resident.js'
 import { Results } from './result.js'
 import type { Answer, Committed, Delta, TurnDelta, Worker } from './store.js'
 import { Tracing, tracedChild } from './tracing.js'
@@ -79,7 +80,10 @@ export class WorkerHost {
     this.programs = new Programs(options)
     this.anchor = new Anchor(ports.clock)
     this.uids = new Uids(ports.random, () => this.anchor.now())
-    this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, this)
+    const { counters, defects, tracing } = this
+    const left = (resident: Resident): void => this.bringing.left(resident)
+    const inMemory = { counters, defects, tracing, left }
+    this.frames = new Frames(options.worker ? options.concurrency : 0, options.framesMax, inMemory)
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs, (at) => this.frames.near(at))
     this.calls = new Calls(store, ports, pollMs, (uid) => this.frames.has(uid))
@@ -128,6 +132,10 @@ export class WorkerHost {
   /** It executes runs, and its lease is not in doubt. */
   get mayTake(): boolean {
     return this.options.worker && !this.closing && this.lease.certain
+  }
+
+  submit(resident: Resident): void {
+    this.committer.submit(resident)
   }
 
   /** Something was made due past the committer. */
@@ -186,14 +194,16 @@ export class WorkerHost {
     queueMicrotask(() => wake(this.wakeDeps, deltas, committed, by))
   }
 
-  private turnAnswered(delta: TurnDelta, answer: Answer, run: RunName): void {
+  private turnAnswered(delta: TurnDelta, answer: Answer, speaker: Speaker): void {
+    if (speaker instanceof Resident) return this.residentAnswered(speaker, delta, answer)
+    const { run } = speaker
     const { fence, entries } = delta
     const frame = this.frames.active.get(fence.uid)
     const sent = frame?.inFlight?.delta.fence
     if (!frame || sent?.seq !== fence.seq || sent.epoch !== fence.epoch) {
       // The run has gone on without this frame; what it has stored is told all the same.
       if (answer.kind === 'done') this.events.entries(run, entries, fence.seq)
-      return this.bringing.arrived(delta, run, answer.kind === 'done')
+      return
     }
     if (answer.kind === 'stale' && this.defects.has('ignore-stale')) {
       const { uid } = delta.fence
@@ -201,6 +211,29 @@ export class WorkerHost {
       return frame.answered({ kind: 'done', uid, inbox, stop: null, messageNo: 0, repeated: false })
     }
     frame.answered(answer)
+  }
+
+  private residentAnswered(resident: Resident, delta: TurnDelta, answer: Answer): void {
+    const isStored = answer.kind === 'done'
+    if (isStored) this.residentStored(resident, delta)
+    this.bringing.answered(resident, delta, isStored)
+  }
+
+  private residentStored({ run }: Resident, delta: TurnDelta): void {
+    const { fence, next } = delta
+    this.options.changed?.(run.uid)
+    this.calls.committed(delta)
+    if (next.kind !== 'park') return
+    if (next.dueAt !== null) this.claimer.expect(next.dueAt)
+    if (!this.events.heard) return
+    this.events.entries(run, delta.entries, fence.seq)
+    this.parked(run, next.reason, fence.epoch, fence.seq + delta.entries.length)
+  }
+
+  /** Listeners hear that it waits. */
+  private parked(run: RunName, reason: StoredReason, epoch: number, seq: number): void {
+    const id = `${run.uid}:waiting:${epoch}:${seq}`
+    this.events.emit({ id, run, kind: 'waiting', reason, at: this.anchor.now() })
   }
 
   private loseAll(): void {
@@ -275,11 +308,12 @@ export class WorkerHost {
       grant: (delta) => this.grants.grant(delta),
       ungrant: (delta) => this.grants.settle(delta),
       committed: (deltas, committed, by) => this.committed(deltas, committed, by),
-      turnAnswered: (delta, answer, run) => this.turnAnswered(delta, answer, run),
+      turnAnswered: (delta, answer, speaker) => this.turnAnswered(delta, answer, speaker),
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
       reply: (delta) => this.calls.committed(delta),
-      turnRefused: (delta, error, run) => {
-        if (delta.brings) return this.untaken(delta, run)
+      turnRefused: (delta, error, speaker) => {
+        if (speaker instanceof Resident) return this.bringing.answered(speaker, delta, false)
+        if (delta.brings) return this.untaken(delta)
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))
         this.frames.active.get(delta.fence.uid)?.refused(failure)
@@ -328,7 +362,7 @@ export class WorkerHost {
       closed: (delta, committed) => this.transactionClosed(delta, committed),
       committed: (delta) => this.turnCommitted(delta),
       lost: (uid, reload) => this.turnLost(uid, reload),
-      forgotten: (run, inFlight) => this.bringing.lost(run, inFlight),
+      forgotten: (run) => this.bringing.lost(run),
       spokeWhileParked: (run, name) =>
         ports.log.warn(
           `Run ${run.id} (${run.definition}) asked for "${name}" while it was parked.`,
@@ -354,9 +388,7 @@ export class WorkerHost {
     if (next.kind === 'park' && frame.state === 'parked') {
       this.frames.keep(frame, this.anchor.now())
       if (next.dueAt !== null) this.claimer.expect(next.dueAt)
-      const at = this.anchor.now()
-      const id = `${run.uid}:waiting:${frame.epoch}:${frame.out.ackedSeq}`
-      this.events.emit({ id, run, kind: 'waiting', reason: next.reason, at })
+      this.parked(run, next.reason, frame.epoch, frame.out.ackedSeq)
     }
     const last = entries.at(-1)
     if (next.kind === 'end' && last && isFinal(next.status)) {
@@ -370,9 +402,8 @@ export class WorkerHost {
   }
 
   /** What it has been brought is refused for its content: as any message it costs whoever has to be blamed. */
-  private untaken(delta: TurnDelta, run: RunName): void {
+  private untaken(delta: TurnDelta): void {
     this.frames.active.get(delta.fence.uid)?.lose()
-    this.bringing.arrived(delta, run, false)
     this.turnLost(delta.fence.uid, false)
   }
 

@@ -17,6 +17,7 @@ import { type SnapshotOrder, snapshot } from './codec-snapshot.js'
 import { PerdureError, textForeign, valueTooLarge } from './errors.js'
 import { quoted, quotedKey } from './json-text.js'
 import { VALUE_BYTES_MAX, VALUE_DEPTH_MAX } from './limits.js'
+import { HOLE } from './reacted.js'
 import type { Stored } from './run.js'
 
 const RICH = '~'
@@ -46,6 +47,16 @@ export class Part {
     this.text = text
   }
 
+  /** A text that encode has given; null: it is no plain JSON. */
+  static stored(text: Stored): Part | null {
+    return text.startsWith(RICH) ? null : new Part(text)
+  }
+
+  /** Where a text is put in afterwards (filled). */
+  static hole(): Part {
+    return new Part(HOLE)
+  }
+
   /** null: it is to be written where it is. */
   static of(value: unknown, bytesMax: number = VALUE_BYTES_MAX): Part | null {
     const order = { where: '', bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX - 1 }
@@ -73,6 +84,21 @@ export function encodeWith(
     // The whole says what is wrong.
   }
   return encode(whole, where, bytesMax)
+}
+
+/** As encode, with holes for other texts that have so many characters; null: it is no plain JSON, or might be too large. */
+export function encodeAround(
+  parts: object,
+  chars: number,
+  bytesMax: number = VALUE_BYTES_MAX,
+): string | null {
+  const order = { where: '', bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX }
+  try {
+    const text = plainText(parts, order)
+    return text !== null && (text.length + chars) * 3 <= bytesMax ? text : null
+  } catch {
+    return null
+  }
 }
 
 /** The value of a text, fresh at each call. Makes nothing but the kinds that encode takes. */

@@ -229,8 +229,16 @@ export interface Reaction {
   /** The one step of the round. It answers the message. */
   readonly step: string
   readonly label: string
-  readonly effect: Effect
-  readonly round: Round
+  /** It is a checkpoint, with this number; null: it is none. */
+  readonly checkpoint: number | null
+  /** The state behind it: what stands where U+001A is in the value of the step and in what the round leaves (HOLE). */
+  readonly state: Stored
+  readonly value: string
+  readonly left: string
+  /** As of a Round. */
+  readonly children: readonly Uid[]
+  /** null: nothing has changed. */
+  readonly shown: Shown | null
   /** The first that the next round asks for. */
   readonly wish: Wish
 }

@@ -2,28 +2,30 @@
 // folded into it (0018_folded.sql; told apart again by entries_v1).
 
 import type { TurnDelta } from '../kernel/store.js'
-import type { EntryKind, NewEntry, Stored } from '../model/run.js'
+import {
+  doneMeta,
+  ENTRIES_OF_REACTED,
+  endedMeta,
+  type Reacted,
+  takenMeta,
+} from '../model/reacted.js'
+import type { EntryMeta, NewEntry } from '../model/run.js'
 import type { SqlValue } from './driver.js'
 import { List, metaText, pack, packSparse } from './wire.js'
 
-const KINDS: readonly EntryKind[] = [
-  'message.taken',
-  'step.completed',
-  'round.ended',
-  'wait.opened',
-]
 /** Parts the fields; the codec's JSON has no control characters. */
 const FIELD = '\u001c'
 const NULL = '\u001b'
-/** Stands where a value has in it what the run shows. */
-const HOLE = '\u001a'
 
-/** Its entries are four for each message, at one time. */
-export function isFolded({ entries, brings }: TurnDelta): boolean {
-  const count = brings?.reactions?.length
-  if (!count || entries.length !== KINDS.length * count || entries.length === 0) return false
-  const at = entries[0]?.at
-  return entries.every((entry, i) => entry.kind === KINDS[i % KINDS.length] && entry.at === at)
+/** What its messages have done is all that there is to it. */
+export function isFolded({ brings }: TurnDelta): boolean {
+  return (brings?.reactions ?? null) !== null
+}
+
+/** How many entries it has. */
+export function countOf(delta: TurnDelta): number {
+  const { reactions } = delta.brings ?? {}
+  return reactions ? reactions.length * ENTRIES_OF_REACTED : delta.entries.length
 }
 
 /** The entries of turns that bring their own messages: as entryColumns, and what is folded into each. */
@@ -32,15 +34,9 @@ export function broughtEntries(turns: readonly TurnDelta[]): SqlValue[] {
   let turn = 0
   for (const delta of turns) {
     turn += 1
-    const { entries } = delta
-    const states = isFolded(delta) ? delta.brings?.reactions : null
-    const each = states ? KINDS.length : 1
-    for (let last = each - 1; last < entries.length; last += each) {
-      const state = states?.[(last + 1) / each - 1] ?? null
-      const folded = states ? foldedText(entries, last, state) : null
-      const entry = entries[last]
-      if (entry) rows.add(turn, last + 1, entry, folded)
-    }
+    const { reactions } = delta.brings ?? {}
+    if (reactions) rows.fold(turn, reactions)
+    else rows.add(turn, delta.entries)
   }
   return rows.columns()
 }
@@ -57,17 +53,39 @@ class Rows {
   private readonly payloads: (string | null)[] = []
   private readonly folded: (string | null)[] = []
 
-  add(turn: number, no: number, entry: NewEntry, folded: string | null): void {
-    this.turn.add(turn)
-    this.no.add(no)
-    this.occurrence.add(entry.occurrence)
-    this.attempt.add(entry.attempt)
-    this.at.add(entry.at)
-    this.kind.add(entry.kind)
-    this.names.push(entry.name)
-    this.metas.push(metaText(entry.meta))
-    this.payloads.push(entry.payload)
-    this.folded.push(folded)
+  add(turn: number, entries: readonly NewEntry[]): void {
+    let no = 0
+    for (const entry of entries) {
+      no += 1
+      this.turn.add(turn)
+      this.no.add(no)
+      this.occurrence.add(entry.occurrence)
+      this.attempt.add(entry.attempt)
+      this.at.add(entry.at)
+      this.kind.add(entry.kind)
+      this.names.push(entry.name)
+      this.metas.push(metaText(entry.meta))
+      this.payloads.push(entry.payload)
+      this.folded.push(null)
+    }
+  }
+
+  /** Each is the last of four. */
+  fold(turn: number, reactions: readonly Reacted[]): void {
+    let no = 0
+    for (const one of reactions) {
+      no += ENTRIES_OF_REACTED
+      this.turn.add(turn)
+      this.no.add(no)
+      this.occurrence.add(1)
+      this.attempt.add(0)
+      this.at.add(one.at)
+      this.kind.add('wait.opened')
+      this.names.push(one.next)
+      this.metas.push(openedText(one.opened))
+      this.payloads.push(null)
+      this.folded.push(foldedText(one))
+    }
   }
 
   columns(): SqlValue[] {
@@ -77,15 +95,21 @@ class Rows {
   }
 }
 
-/** Those before the last one of four. */
-function foldedText(entries: readonly NewEntry[], last: number, state: Stored | null): string {
-  let text = state ?? NULL
-  for (let i = last - KINDS.length + 1; i < last; i += 1) {
-    const entry = entries[i]
-    if (!entry) continue
-    const { kind, name, occurrence, attempt, meta, payload } = entry
-    const value = payload === null ? NULL : state === null ? payload : payload.replace(state, HOLE)
-    text += `${FIELD}${kind}${FIELD}${name}${FIELD}${occurrence}${FIELD}${attempt}${FIELD}${metaText(meta) ?? NULL}${FIELD}${value}`
-  }
+/** Many runs wait for the same, and say so in the same words. */
+const openedTexts = new WeakMap<EntryMeta, string>()
+
+function openedText(opened: EntryMeta): string {
+  const known = openedTexts.get(opened)
+  if (known !== undefined) return known
+  const text = JSON.stringify(opened)
+  openedTexts.set(opened, text)
   return text
+}
+
+/** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. */
+function foldedText(one: Reacted): string {
+  const { message, wait, step, round, state, value, left } = one
+  const [taken, done, ended] = [takenMeta(one), doneMeta(one), endedMeta(one)].map(metaText)
+  const payload = message.payload ?? NULL
+  return `${state}${FIELD}message.taken${FIELD}${wait}${FIELD}1${FIELD}0${FIELD}${taken}${FIELD}${payload}${FIELD}step.completed${FIELD}${step}${FIELD}1${FIELD}1${FIELD}${done}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${ended}${FIELD}${left}`
 }

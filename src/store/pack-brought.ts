@@ -3,13 +3,15 @@
 import type { Brings, TurnDelta } from '../kernel/store.js'
 import type { WorkerId } from '../model/ids.js'
 import type { SqlValue } from './driver.js'
-import { broughtEntries, isFolded } from './fold.js'
+import { broughtEntries, countOf, isFolded } from './fold.js'
 import { isOutcome, type Placed, packStates } from './pack-turns.js'
 import { List, metaText, pack, packSparse, SparseList } from './wire.js'
 
 /** All that it means can be written by bring_v2. Of others it takes the run, and stores the messages. */
 export function isBroughtWhole(delta: TurnDelta): boolean {
-  const { brings, next, taken, refused, answers } = delta
+  const { brings, next } = delta
+  if (brings?.reactions) return true
+  const { taken, refused, answers } = delta
   if (!brings || delta.starts.length + delta.messages.length > 0) return false
   if (delta.events.length + delta.documents.length > 0) return false
   if (delta.waits !== null || delta.undoOpen !== null || delta.notBefore !== null) return false
@@ -54,18 +56,19 @@ function turnColumns(
   const [due, before] = [new SparseList(null), new SparseList(null)]
   const [word, silent] = [new SparseList(null), new SparseList(null)]
   for (const [i, { delta }] of wholes.entries()) {
-    const { fence, next, entries } = delta
+    const { fence, next } = delta
     const brings = bringsOf(delta)
     const park = next.kind === 'park' ? next : null
     uid.add(fence.uid)
     owner.add(fence.owner)
     epoch.add(fence.epoch)
     seq.add(fence.seq)
-    count.add(entries.length)
+    count.add(countOf(delta))
     inbox.add(brings.inbox)
     mail.add(brings.messages.length)
-    taken.add(delta.taken.length + delta.refused.length)
-    outcome.add(entries.some(isOutcome))
+    const reacted = brings.reactions?.length ?? 0
+    taken.add(reacted || delta.taken.length + delta.refused.length)
+    outcome.add(reacted > 0 || delta.entries.some(isOutcome))
     due.add(park ? park.dueAt : null)
     before.add(delta.notBefore)
     kind.add(next.kind)

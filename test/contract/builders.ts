@@ -1,6 +1,7 @@
 // Deltas and workers for the contract tests, with everything filled in that a test does not care about.
 
 import { randomBytes, randomUUID } from 'node:crypto'
+import { reactedTurn } from '../../src/kernel/reacted-turn.js'
 import type {
   Answer,
   Brings,
@@ -17,6 +18,7 @@ import type {
 } from '../../src/kernel/store.js'
 import { type MessageId, type RunId, type Uid, uuidv7, type WorkerId } from '../../src/model/ids.js'
 import type { DocumentRow } from '../../src/model/program.js'
+import { ENTRIES_OF_REACTED, HOLE, type Reacted } from '../../src/model/reacted.js'
 import type { Entry, Message, NewDocument, NewEntry, NewMessage } from '../../src/model/run.js'
 
 let lastUidAt = 0
@@ -166,59 +168,24 @@ export function reacted(
   { brings, round, at = 1_000 }: { brings: Omit<Brings, 'reactions'>; round: number; at?: number },
 ): TurnDelta {
   const { inbox, messages } = brings
-  const stateOf = (i: number): string => stateBehind(round + i)
-  const entries = messages.flatMap(({ id, name, payload }, i) => {
-    const [no, state] = [inbox + i + 1, stateOf(i)]
-    const behind = [2, fence.seq + i * ENTRIES_OF_REACTION + 2]
+  const reactions = messages.map(({ id, name, payload }, i): Reacted => {
+    const state = stateBehind(round + i)
     const within = `m@${round + i}`
-    const checkpoint = name === 'x' ? {} : { checkpoint: round + i }
-    return [
-      entry({
-        kind: 'message.taken',
-        name: `${within}/wait`,
-        at,
-        payload,
-        meta: { no, id, message: name },
-      }),
-      entry({
-        name: `${within}/${name}`,
-        at,
-        payload: `[${state},1]`,
-        meta: { target: 'transition', ...checkpoint },
-      }),
-      entry({
-        kind: 'round.ended',
-        name: within,
-        at,
-        attempt: 0,
-        payload: `{"a":1,"state":${state}}`,
-        meta: { behind },
-      }),
-      entry({
-        kind: 'wait.opened',
-        name: `m@${round + i + 1}/wait`,
-        at,
-        attempt: 0,
-        payload: null,
-        meta: { names: [name] },
-      }),
-    ]
+    const isChange = name !== 'x'
+    return {
+      message: { no: inbox + i + 1, id, name, payload },
+      at,
+      ...{ wait: `${within}/wait`, step: `${within}/${name}`, round: within },
+      ...{ next: `m@${round + i + 1}/wait`, opened: { names: [name] } },
+      ...{ label: 'transition', checkpoint: isChange ? round + i : null, children: [] },
+      behind: [2, fence.seq + i * ENTRIES_OF_REACTED + 2],
+      ...{ state, value: `[${HOLE},1]`, left: `{"a":1,"state":${HOLE}}` },
+      shown: isChange ? { state, at: { place: 'open', error: null } } : null,
+    }
   })
-  const count = messages.length
-  const numbers = messages.map((_, i) => inbox + i + 1)
-  const states = messages.map(({ name }, i) => (name === 'x' ? null : stateOf(i)))
-  const state = states.findLast((one) => one !== null)
-  return turn(fence, {
-    brings: { ...brings, reactions: states },
-    entries,
-    taken: numbers,
-    answers: numbers.map((no, i) => ({ no, entry: i * ENTRIES_OF_REACTION + 2 })),
-    shown: state ? { state, at: { place: 'open', error: null } } : null,
-    next: park({ seen: inbox + count }),
-  })
+  const next = park({ seen: inbox + messages.length })
+  return reactedTurn({ fence, brings: { ...brings, reactions }, next })
 }
-
-const ENTRIES_OF_REACTION = 4
 
 export const PLAIN = { resent: false, feed: false }
 export const RESENT = { resent: true, feed: false }

@@ -79,7 +79,7 @@ async function stateBefore({ machine }: Scene, { state, version }: At): Promise<
   return checked.issues ? state : (checked as { value: unknown }).value
 }
 
-export function unmoved({ place, at, fields }: Pick<Firing, 'place' | 'at' | 'fields'>): Effect {
+function unmoved({ place, at, fields }: Pick<Firing, 'place' | 'at' | 'fields'>): Effect {
   const left: Left = { isMoved: false, isDone: false, place, state: at.state, fields, moves: [] }
   return { value: encode(left, 'a transition') }
 }

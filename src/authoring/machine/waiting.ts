@@ -1,12 +1,12 @@
 // Where a machine waits: what it wishes for there, where a transition leads it from there, and what an event does that needs
 // nobody else.
 
-import { decode, encode, encodeWith, Part } from '../../model/codec.js'
+import { decode, encode, encodeAround, Part } from '../../model/codec.js'
+import type { Uid } from '../../model/ids.js'
 import type { Due, Reaction, Round, Wish } from '../../model/program.js'
 import type { Instant, Message, Stored } from '../../model/run.js'
 import type { Place } from './description.js'
 import type { Family } from './family.js'
-import { leaving, unmoved } from './fire.js'
 import type { At, Left, Scene } from './scene.js'
 
 /** The name of the message that tries the failed transition again. */
@@ -44,7 +44,11 @@ function namesAt(place: Place): readonly string[] {
 }
 
 /** Where the next round begins, behind a transition that has left this. */
-export function atMoved(from: At, left: Left, { enteredAt, lateFrom, family }: Since): At {
+export function atMoved(
+  from: At,
+  left: Pick<Left, 'place' | 'state' | 'fields' | 'isStaying' | 'next' | 'output'>,
+  { enteredAt, lateFrom, family }: Since,
+): At {
   const { place, state, fields, next } = left
   const output = left.output ?? from.output
   const at: Writable<At> = { place, state, fields, version: from.version + 1, family }
@@ -63,82 +67,123 @@ export function atStayed(from: At, since: Since, isResting: boolean): At {
   return { ...stayed, family, enteredAt, lateFrom, ...(isResting && { next: null }) }
 }
 
-/** What it is made of has been measured where it was written. */
-export function roundAt({ made }: Scene, at: At, parts: object | null = null): Round {
+export function roundAt({ made }: Scene, at: At): Round {
   const children = at.family.children.map(({ uid }) => uid)
-  return { done: false, children, value: encodeWith(parts, at, `where machine "${made.name}" is`) }
+  return { done: false, children, value: encode(at, `where machine "${made.name}" is`) }
 }
 
 /** The wish of an event machine knows what events do there, as long as they keep inside the context. */
 export function reactiveWish(scene: Scene, place: Place, from: At, since: Since): Wish {
-  const state = encode(from.state, 'the state')
-  const [fields, family] = [Part.of(from.fields), Part.of(since.family)]
-  const same = fields && family && { fields, family }
-  return reactive(scene, { place, from: { ...from, state: null }, since, state, same })
+  const [state, fields, family] = [from.state, from.fields, since.family].map((part) =>
+    Part.of(part),
+  )
+  if (!state || !fields || !family) return wishAt(place, since, false)
+  const same = { scene, fields, family, children: since.family.children.map(({ uid }) => uid) }
+  return new Waiting(same, place, { ...from, state: null }, state.text, since)
 }
 
-interface Waits {
-  readonly place: Place
+/** What stays as it is while events keep inside the context. */
+interface Same {
+  readonly scene: Scene
+  readonly fields: Part
+  readonly family: Part
+  readonly children: readonly Uid[]
+}
+
+const LABEL = 'transition'
+
+/** Where the state belongs, once it is known. */
+const STATE = Part.hole()
+
+/** A wish that knows what events do. */
+class Waiting implements Wish {
+  readonly isAnsweredLater = true
+  readonly names: readonly string[]
+  readonly until: Due | null
+  readonly place: string
+  readonly children: NonNullable<Wish['children']>
+  private readonly same: Same
+  private readonly at: Place
   /** Without its state. */
-  readonly from: At
-  /** That of `from`. */
-  readonly state: Stored
-  readonly since: Since
-  /** What stays as it is while events keep inside the context. */
-  readonly same: { readonly fields: Part; readonly family: Part } | null
-}
+  private readonly from: At
+  private readonly state: Stored
+  private readonly since: Since
 
-function reactive(scene: Scene, waits: Waits): Wish {
-  const react = (message: Message, now: Instant): Reaction | null => {
+  constructor(same: Same, at: Place, from: At, state: Stored, since: Since) {
+    const { names, until, children } = wishAt(at, since, false)
+    this.names = names
+    this.until = until
+    this.place = at.name
+    this.children = children ?? []
+    this.same = same
+    this.at = at
+    this.from = from
+    this.state = state
+    this.since = since
+  }
+
+  /** Whatever goes wrong with it: the step says what. */
+  readonly react = (message: Message, now: Instant): Reaction | null => {
     try {
-      return reaction(scene, waits, message, now)
+      return this.reaction(message, now)
     } catch {
-      // The step says what is wrong.
       return null
     }
   }
-  return { ...wishAt(waits.place, waits.since, false), react }
+
+  private reaction({ name: step, payload }: Message, now: Instant): Reaction | null {
+    const { at, from, since, same } = this
+    const { around, machine } = same.scene
+    const given = payload === null ? undefined : (decode(payload) as unknown)
+    const moved = at.waiting.get(step)?.now?.({ state: decode(this.state), payload: given })
+    if (!moved) return null
+    const { moves, isStaying } = moved
+    if (moves.length === 0) return this.unmoved(step)
+    const to = machine.places.get(moved.place)
+    const state = Part.of(moved.state, around.valueBytesMax)?.text
+    const part = payload === null ? null : Part.stored(payload)
+    if (!to || to.isFinal || state === undefined || (payload !== null && !part)) return null
+    const place = to.name
+    const { fields } = same
+    const done: Written = { isMoved: true, isDone: false, place, state: STATE, fields, moves }
+    if (isStaying) done.isStaying = true
+    if (part) done.payload = part
+    const next = atMoved(
+      from,
+      { place, state: null, fields: from.fields, ...(isStaying && { isStaying }) },
+      since,
+    )
+    const behind = isStaying ? since : { enteredAt: now, lateFrom: 0, family: since.family }
+    const wish = new Waiting(same, to, next, state, behind)
+    const shown = { state, at: { place, error: null } }
+    return this.told(step, { done, next, state, checkpoint: next.version, shown, wish })
+  }
+
+  /** None of its rules applies. */
+  private unmoved(step: string): Reaction | null {
+    const { at, from, since, same, state } = this
+    const { fields } = same
+    const place = at.name
+    const done = { isMoved: false, isDone: false, place, state: STATE, fields, moves: [] }
+    const next = atStayed(from, since, true)
+    const wish = new Waiting(same, at, next, state, since)
+    return this.told(step, { done, next, state, checkpoint: null, shown: null, wish })
+  }
+
+  private told(step: string, about: About): Reaction | null {
+    const { done, next, state, checkpoint, shown, wish } = about
+    const { scene, fields, family, children } = this.same
+    const value = encodeAround(done, state.length, scene.around.valueBytesMax)
+    const left = encodeAround({ ...next, state: STATE, fields, family }, state.length)
+    if (value === null || left === null) return null
+    return { step, label: LABEL, checkpoint, state, value, left, children, shown, wish }
+  }
 }
 
-function reaction(
-  scene: Scene,
-  waits: Waits,
-  { name: step, payload }: Message,
-  now: Instant,
-): Reaction | null {
-  const { place, from, since, same } = waits
-  const given = payload ? (decode(payload) as unknown) : undefined
-  const draft = decode(waits.state)
-  const moved = place.waiting.get(step)?.now?.({ state: draft, payload: given })
-  if (!moved) return null
-  const label = 'transition'
-  if (moved.moves.length === 0) {
-    const before = { ...from, state: decode(waits.state) }
-    const effect = unmoved({ place: place.name, at: before, fields: from.fields })
-    const at = atStayed(before, since, true)
-    const wish = reactive(scene, { ...waits, from: { ...at, state: null } })
-    return { step, label, effect, round: roundAt(scene, at), wish }
-  }
-  const to = scene.machine.places.get(moved.place)
-  if (!to || to.isFinal) return null
-  const { state, moves } = moved
-  const { fields } = from
-  const left: Writable<Left> = {
-    isMoved: true,
-    isDone: false,
-    place: to.name,
-    state,
-    fields,
-    moves,
-  }
-  if (moved.isStaying) left.isStaying = true
-  if (given !== undefined) left.payload = given
-  const part = Part.of(state, scene.around.valueBytesMax)
-  const inner = part && same && { state: part, fields: same.fields }
-  const effect = leaving(scene, step, left, from, inner)
-  const at = atMoved(from, left, since)
-  const round = roundAt(scene, at, inner && { ...at, ...inner, family: same?.family })
-  const next = moved.isStaying ? since : { enteredAt: now, lateFrom: 0, family: since.family }
-  const then = { from: { ...at, state: null }, state: effect.shown.state, since: next, same }
-  return { step, label, effect, round, wish: reactive(scene, { ...then, place: to }) }
+interface About extends Pick<Reaction, 'state' | 'checkpoint' | 'shown' | 'wish'> {
+  /** The value of the step: a Left, with what of it is written already. */
+  readonly done: Written
+  readonly next: At
 }
+
+type Written = { -readonly [K in keyof Left]: K extends 'fields' ? Part : Left[K] }
