@@ -1,28 +1,30 @@
-// W10: events sent to event machines, to many of them and to one, next to the usual way of doing it by hand: one transaction for
-// each event, which locks the row of the machine, computes, writes the row and its history, and commits. And a machine that
-// goes from place to place by itself.
+// W10: events sent to event machines, to many of them and to one, next to two ways of doing it by hand (locked.mjs). And a machine
+// that goes from place to place by itself.
 
-import pg from 'pg'
 import { createEngine, machine } from '../dist/index.js'
+import { leanMachines, patternMachines } from './locked.mjs'
 import { PAYLOAD } from './user-code.mjs'
 import { after } from './workloads.mjs'
 
 export const MACHINES = 1_000
 export const SENDERS = 200
-const CONNECTIONS = 20
 const PLACES = 50
 
-const counting = machine('counting', {
+const add = ({ context }) => {
+  context.count += 1
+}
+
+/** For all three: each event leads to the other state. */
+const definition = {
   initial: 'open',
   context: { count: 0, payload: PAYLOAD },
   states: {
-    open: {
-      on: {
-        ADD: { actions: ({ context }) => Object.assign(context, { count: context.count + 1 }) },
-      },
-    },
+    open: { on: { ADD: { target: 'held', actions: add } } },
+    held: { on: { ADD: { target: 'open', actions: add } } },
   },
-})
+}
+const counting = machine('counting', definition)
+const ADD = { type: 'ADD' }
 
 const walking = machine('walking', {
   transitions: Object.fromEntries(
@@ -43,28 +45,29 @@ export async function machines({ url, seconds }) {
     workflows: [counting, walking],
     worker: { concurrency: MACHINES },
   })
-  const send = (id) => engine.send(counting, id, { type: 'ADD' })
-  const locked = await lockedMachines(url)
+  const sides = {
+    perdure: { send: (no) => engine.send(counting, `m${no}`, ADD), close: () => {} },
+    pattern: await patternMachines(url, definition),
+    lean: await leanMachines(url, definition),
+  }
   const figures = {}
-  for (const [name, sendTo] of [
-    ['perdure', send],
-    ['locked', locked.send],
-  ]) {
+  for (const [name, { send, close }] of Object.entries(sides)) {
+    const sendTo = (no) => send(no, ADD)
     // All of them are there, and warm, before it counts.
     await firstEvents(sendTo)
     await rate(sendTo, MACHINES, Math.min(2, seconds))
     figures[`${name}Many`] = await rate(sendTo, MACHINES, seconds)
     figures[`${name}One`] = await rate(sendTo, 1, seconds)
+    await close()
   }
-  await locked.close()
   return { ...figures, transitions: await walks(engine, seconds) }
 }
 
 async function firstEvents(send) {
   const lane = async (_, at) => {
-    for (let i = at; i < MACHINES; i += SENDERS) await send(`m${MACHINES}-${i}`)
+    for (let i = at; i < MACHINES; i += SENDERS) await send(i)
   }
-  await Promise.all([...Array.from({ length: SENDERS }, lane), send('m1-0')])
+  await Promise.all(Array.from({ length: SENDERS }, lane))
 }
 
 /** Events per second, each sender one after the other. */
@@ -74,7 +77,7 @@ async function rate(send, machinesCount, seconds) {
   const from = performance.now()
   const sender = async (_, lane) => {
     for (let i = lane; !isOver(); i += SENDERS) {
-      await send(`m${machinesCount}-${i % machinesCount}`)
+      await send(i % machinesCount)
       sent += 1
     }
   }
@@ -94,36 +97,4 @@ async function walks(engine, seconds) {
   }
   await Promise.all(Array.from({ length: SENDERS }, lane))
   return (walked * 1000) / (performance.now() - from)
-}
-
-/** No engine: what people write who have a database and a state machine. */
-async function lockedMachines(url) {
-  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
-  await pool.query(`create table live (id text primary key, state text not null, snapshot jsonb not null, expires_at timestamptz, updated_at timestamptz not null);
-    create table history (no bigserial primary key, id text not null, from_state text not null, to_state text not null, event text not null, payload jsonb, at timestamptz not null)`)
-  const send = async (id) => {
-    const client = await pool.connect()
-    try {
-      await client.query('begin')
-      const select = 'select state, snapshot from live where id = $1 for update'
-      let { rows } = await client.query(select, [id])
-      if (rows.length === 0) {
-        const first = { context: { count: 0, payload: PAYLOAD }, status: 'active' }
-        const insert = 'insert into live values ($1, $2, $3, null, now()) on conflict do nothing'
-        await client.query(insert, [id, 'open', JSON.stringify(first)])
-        rows = (await client.query(select, [id])).rows
-      }
-      const { snapshot } = rows[0]
-      snapshot.context.count += 1
-      const update = 'update live set snapshot = $2, updated_at = now() where id = $1'
-      await client.query(update, [id, JSON.stringify(snapshot)])
-      const note =
-        "insert into history (id, from_state, to_state, event, at) values ($1, 'open', 'open', 'ADD', now())"
-      await client.query(note, [id])
-      await client.query('commit')
-    } finally {
-      client.release()
-    }
-  }
-  return { send, close: () => pool.end() }
 }

@@ -21,6 +21,7 @@ import { schedulingFor, webhooksFor } from './kernel/scheduling.js'
 import { type Executed, type Library, makeLibrary } from './library.js'
 import { standardLog } from './live-log.js'
 import { openLivePorts } from './live-ports.js'
+import { ByRun } from './model/by-run.js'
 import { CLOSE_GRACE_MS, FRAMES_MAX, POLL_MS, RETENTION_EVERY_MS } from './model/limits.js'
 import { type Opened, openMemory, openStore } from './open-store.js'
 import { Definitions } from './upkeep/definitions.js'
@@ -96,7 +97,7 @@ export async function composeEngine(settings: Settings, instead: Instead = {}): 
     about: aboutOf(settings),
     publishSaved: () => opened.hints.publish({ kind: 'saved' }),
     secrets: settings.http.secrets,
-    sentTo: new Map(),
+    sentTo: new ByRun(),
     following,
     tools: opened.store,
     isClosed: () => closed,

@@ -5,6 +5,7 @@ import type { Log } from '../authoring/types.js'
 import type { Address, Kernel } from '../kernel/api.js'
 import { insideTransaction } from '../kernel/inside.js'
 import type { Client, StoredDefinition, ToolStore } from '../kernel/store.js'
+import type { ByRun } from '../model/by-run.js'
 import type { ErrorClasses } from '../model/error-shape.js'
 import {
   engineClosed,
@@ -52,8 +53,8 @@ export interface Core {
   readonly errors: ErrorClasses
   /** Of the option http: for webhooks that are signed. */
   readonly secrets: HttpOptions['secrets']
-  /** Runs that events were sent to, and what they are of: `workspace id`. */
-  readonly sentTo: Map<string, string>
+  /** Runs that events were sent to, and what they are of. */
+  readonly sentTo: ByRun<string>
   /** Tells other processes that stored graphs have changed. */
   publishSaved(): void
   readonly following: Following

@@ -1,6 +1,6 @@
 // The calls that send something to runs: signal, trigger, send, emit.
 
-import { addressOf, beforeWrite, type Core, found, transactionOf } from './core.js'
+import { addressOf, beforeWrite, type Core, transactionOf } from './core.js'
 import { emitEvent, sendSignal, sendTrigger } from './messages.js'
 import type { Spaced } from './operate.js'
 import { optionsObject } from './paged.js'
@@ -24,12 +24,8 @@ export function mailCalls(core: Core, spaceOf: (options: Spaced, call: string) =
       const call = { to, target: null, name, payload, id: given.id, patience: given.within }
       return infoOf(core, await sendTrigger(core, call))
     },
-    send: async (target: unknown, id: unknown, event: unknown, options?: unknown) => {
-      const given = optionsObject(options, 'engine.send', ['id', 'workspace'])
-      beforeWrite(core, 'send')
-      const to = addressOf(spaceOf(given, 'send'), id)
-      return sendEvent(core, { to, target: found(core, 'send', target), event, id: given.id })
-    },
+    send: (target: unknown, id: unknown, event: unknown, options?: unknown) =>
+      sendEvent(core, spaceOf, { target, id, event, options }),
     emit: async (name: unknown, payload?: unknown, options?: unknown) => {
       const given = optionsObject(options, 'engine.emit', ['id', 'workspace', 'transaction'])
       const within = transactionOf(given.transaction, 'engine.emit')

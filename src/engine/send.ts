@@ -12,20 +12,45 @@ import { decodeError } from '../model/error-record.js'
 import { idTaken, optionInvalid, PerdureError, runFinished, runNotFound } from '../model/errors.js'
 import type { MessageId } from '../model/ids.js'
 import { isFinal } from '../model/run.js'
-import { type Core, type Found, messageIdOf, signalNameOf } from './core.js'
+import {
+  addressOf,
+  beforeWrite,
+  type Core,
+  type Found,
+  found,
+  messageIdOf,
+  signalNameOf,
+} from './core.js'
 import { storedPayload } from './messages.js'
+import type { Spaced } from './operate.js'
+import { optionsObject } from './paged.js'
 import { prepareStart, startPrepared } from './start.js'
 
 const ENGINE = 'perdure'
+const OPTIONS = ['id', 'workspace']
 
-export interface Sending {
+interface Sending {
   readonly to: Address
   readonly target: Found
-  readonly event: unknown
-  readonly id: unknown
 }
 
-export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
+interface Given {
+  readonly target: unknown
+  readonly id: unknown
+  readonly event: unknown
+  readonly options: unknown
+}
+
+/** `spaceOf`: the workspace that options name, if the client may go there. */
+export async function sendEvent(
+  core: Core,
+  spaceOf: (options: Spaced, call: string) => string,
+  { target, id: runId, event, options }: Given,
+): Promise<Sent> {
+  const own = optionsObject(options, 'engine.send', OPTIONS)
+  beforeWrite(core, 'send')
+  const to = addressOf(spaceOf(own, 'send'), runId)
+  const sending = { to, target: found(core, 'send', target) }
   const { made, name: definition } = sending.target
   if (made && (made.kind !== 'machine' || !made.machine.takesEvents)) {
     throw optionInvalid(
@@ -35,20 +60,24 @@ export async function sendEvent(core: Core, sending: Sending): Promise<Sent> {
       'an event machine; use trigger or signal',
     )
   }
-  const { type, ...fields } = eventOf(sending.event)
+  const { type, ...fields } = eventOf(event)
   const name = signalNameOf(type)
   const stored = storedPayload(core, made, name, fields)
   // What is there is not awaited: events come one after the other.
   const payload = typeof stored === 'string' ? stored : await stored
-  const given = messageIdOf(sending.id)
+  const given = messageIdOf(own.id)
   const id = given ?? (randomUUID() as MessageId)
   if (!isKnown(core, sending)) await checkDefinition(core, sending)
-  const called = await callOrCreate(core, sending, {
-    ...{ name, payload, id, withinMs: 0 },
-    isNew: given === null,
-  })
+  const call = { name, payload, id, withinMs: 0, isNew: given === null }
+  let called: Called | null
+  try {
+    // Here and not apart: one promise less for every event.
+    called = await core.kernel.trigger(to, call)
+  } catch (error) {
+    called = await createAndCall(core, sending, call, error)
+  }
   const standing = standingBehind(called)
-  return standing ? sent(sending.to, standing) : sentOf(core, sending, called)
+  return standing ? sent(to, standing) : sentOf(core, sending, called)
 }
 
 function eventOf(event: unknown): { readonly type: unknown } & Record<string, unknown> {
@@ -58,29 +87,29 @@ function eventOf(event: unknown): { readonly type: unknown } & Record<string, un
 
 /** Once per run: what a run is of never changes, and its id comes back only after it was pruned. */
 function isKnown(core: Core, { to, target }: Sending): boolean {
-  return core.sentTo.get(keyOf(to)) === target.name
+  return core.sentTo.get(to) === target.name
 }
-
-const keyOf = ({ workspace, id }: Address): string => `${workspace} ${id}`
 
 async function checkDefinition(core: Core, { to, target }: Sending): Promise<void> {
   const view = await core.kernel.read.get(to.workspace, to.id)
   if (view && view.definition !== target.name) throw idTaken(to.id, view.definition, target.name)
   if (!view) return
   if (core.sentTo.size >= 10_000) core.sentTo.clear()
-  core.sentTo.set(keyOf(to), target.name)
+  core.sentTo.set(to, target.name)
 }
 
 type Call = Parameters<Core['kernel']['trigger']>[1]
 
-/** The first call may still arrive when the run is there: the second one has its id. */
-function callOrCreate(core: Core, sending: Sending, call: Call): Promise<Called | null> {
-  const same = { ...call, isNew: false }
-  const again = () => core.kernel.trigger(sending.to, same).catch(unlessFinished)
-  return core.kernel.trigger(sending.to, call).catch((error) => {
-    if (!PerdureError.is(error, 'RUN_NOT_FOUND')) return unlessFinished(error)
-    return create(core, sending).then(again)
-  })
+async function createAndCall(
+  core: Core,
+  sending: Sending,
+  call: Call,
+  error: unknown,
+): Promise<Called | null> {
+  if (!PerdureError.is(error, 'RUN_NOT_FOUND')) return unlessFinished(error)
+  await create(core, sending)
+  // The first call may still arrive when the run is there: this one has its id.
+  return core.kernel.trigger(sending.to, { ...call, isNew: false }).catch(unlessFinished)
 }
 
 function unlessFinished(error: unknown): null {
@@ -131,6 +160,7 @@ function standing(core: Core, view: RunView): Standing {
 }
 
 function sent({ id }: Address, { place, state: context, transitions, status }: Standing): Sent {
-  const snapshot = { ...SNAPSHOT, engine: ENGINE, state: place, status, context }
+  const { schema, version } = SNAPSHOT
+  const snapshot = { schema, version, engine: ENGINE, state: place, status, context }
   return { id, state: place, snapshot, transitions, done: status !== 'active' }
 }

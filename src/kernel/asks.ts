@@ -93,7 +93,7 @@ export interface WaitAsk extends AskBase {
   readonly place: string | null
   readonly isAnsweredLater: boolean
   readonly children: readonly AwaitedChild[]
-  readonly react: Wish['react'] | null
+  readonly wish: Wish
   readonly answer: (value: Message | null) => void
   dueAt: Instant | null
 }

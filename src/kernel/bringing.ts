@@ -23,7 +23,7 @@ import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import type { Programs } from './programs.js'
 import { calledBy, Resident } from './resident.js'
-import { Sender, type Told } from './sender.js'
+import type { Sender } from './sender.js'
 import type { TurnDelta } from './store.js'
 
 /** What is brought to one run, and what waits until that is stored. */
@@ -56,18 +56,18 @@ export class Bringing {
   }
 
   /** false: the run does not wait here, or not for this, and nobody is told. */
-  bring(to: Address, message: NewMessage, isNew: boolean, told: Told): boolean {
+  bring(sender: Sender): boolean {
+    const { to, message, isNew } = sender
     const resident = this.frames.residents.of(to)
-    if (resident) return this.toResident(resident, new Sender(message, isNew, told))
+    if (resident) return this.toResident(resident, sender)
     const line = this.lineOf(to)
     const same = line && !isNew ? sameIn(line, message) : null
     if (same) {
-      same.hears(told)
+      sender.joins(same)
       return true
     }
     const kept = line ? null : this.frames.keptOf(to)
     if (!line && !(kept && this.isReady(kept, message))) return false
-    const sender = new Sender(message, isNew, told)
     this.bytes += sender.bytes
     line?.behind.push(sender)
     if (kept) this.begin(kept, [sender])
@@ -179,21 +179,20 @@ export class Bringing {
   private toResident(resident: Resident, sender: Sender): boolean {
     const same = sender.isNew ? null : resident.find(sender)
     if (same) {
-      sender.hands(same)
+      sender.joins(same)
       return true
     }
     if (!resident.isBusy) {
-      const isReady = this.host.mayTake && resident.isQuietUntil(this.soon)
       const before = resident.bytes
-      if (isReady && resident.reacts(sender)) {
-        this.frames.residents.grown(resident, before)
+      if (this.isReadyFor(resident) && resident.reacts(sender)) {
         this.bytes += sender.bytes
         this.host.submit(resident)
+        this.frames.residents.grown(resident, before)
         return true
       }
       if (!resident.isSpeaking) {
         // At once: what comes next goes behind what is sent on.
-        if (isReady) this.frames.dismiss(resident)
+        this.frames.dismiss(resident)
         return false
       }
     }
@@ -202,40 +201,39 @@ export class Bringing {
     return true
   }
 
+  private isReadyFor(resident: Resident): boolean {
+    return this.host.mayTake && resident.isQuietUntil(this.soon)
+  }
+
   /** The turn of a resident has come to its end. */
-  answered(resident: Resident, delta: TurnDelta, isStored: boolean): void {
-    const { residents } = this.frames
+  answered(resident: Resident, isStored: boolean): void {
     const { uid } = resident.run
-    const { senders, from } = resident.answered(isStored)
-    if (isStored) {
+    const said = resident.answered(isStored)
+    if (said && isStored) {
+      const { senders, turn } = said
       this.host.counters['message.brought'] += senders.length
-      let at = 0
-      for (const sender of senders) {
+      for (let i = 0; i < senders.length; i += 1) {
+        const [sender, reacted] = [senders[i], turn.brings.reactions[i]]
+        if (!sender || !reacted) continue
         this.bytes -= sender.bytes
-        sender.told({ uid, no: from + at + 1, called: calledBy(delta, at) })
-        at += 1
+        sender.told({ uid, no: reacted.no, called: calledBy(reacted) })
       }
-    } else this.tellNone(senders)
-    if (!resident.isGone) return this.reactOn(resident)
-    residents.leave(resident)
+    } else if (said) this.tellNone(said.senders)
+    if (resident.isGone) this.frames.residents.leave(resident)
+    else this.reactOn(resident)
   }
 
   /** What has come meanwhile. */
   private reactOn(resident: Resident): void {
-    const { later } = resident
-    if (later.length > 0) {
-      const isReady = this.host.mayTake && resident.isQuietUntil(this.soon)
-      const before = resident.bytes
-      let count = 0
-      for (const sender of isReady ? later : []) {
-        if (!resident.reacts(sender)) break
-        count += 1
-      }
-      this.frames.residents.grown(resident, before)
-      resident.later = later.slice(count)
+    const { later, bytes: before } = resident
+    if (later.length > 0 && this.isReadyFor(resident)) {
+      const first = later.findIndex((sender) => !resident.reacts(sender))
+      resident.later = first < 0 ? [] : later.slice(first)
     }
-    if (resident.isSpeaking) return this.host.submit(resident)
-    if (resident.later.length > 0) this.frames.dismiss(resident)
+    if (resident.isSpeaking) {
+      this.host.submit(resident)
+      this.frames.residents.grown(resident, before)
+    } else if (resident.later.length > 0) this.frames.dismiss(resident)
   }
 
   /** It is no resident any more. What is on its way may be stored all the same (B3). */

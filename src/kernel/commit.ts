@@ -17,6 +17,7 @@ import type { Defects } from './defects.js'
 import type { RunName } from './events.js'
 import type { Meters } from './meters.js'
 import type { Ports } from './ports.js'
+import { bytesOfReacted } from './resident.js'
 import type {
   Answer,
   Committed,
@@ -330,8 +331,7 @@ function bytesOf(delta: Delta): number {
       let bytes = 200
       const reactions = delta.brings?.reactions
       if (reactions) {
-        for (const { state, value, left } of reactions)
-          bytes += 400 + 2 * state.length + value.length + left.length
+        for (const reacted of reactions) bytes += bytesOfReacted(reacted)
         return bytes
       }
       for (const entry of delta.entries) bytes += 100 + (entry.payload?.length ?? 0)

@@ -29,11 +29,11 @@ import type {
 } from './api.js'
 import { Operations } from './operations.js'
 import { outsideOf } from './outside.js'
-import { Patience, type Patient } from './patience.js'
+import { Patience, Patient } from './patience.js'
 import { named, readingFor } from './reading.js'
 import { behindReopened } from './replay.js'
 import { definitionsFor, schedulingFor, streamsFor, webhooksFor } from './scheduling.js'
-import type { Brought } from './sender.js'
+import { type Brought, Sender } from './sender.js'
 import type {
   Answer,
   Call,
@@ -117,21 +117,38 @@ export class KernelHost implements Kernel {
     const messageId = id ?? (this.host.newUid() as string as MessageId)
     const meta = this.sent(to, name)
     const message: NewMessage = { id: messageId, kind: 'signal', name, meta, payload }
-    if (await this.bring(to, message, id === null)) return
+    const brought = await new Promise<Brought | null>((resolve, reject) => {
+      this.bring(new Sender(to, message, id === null, resolve, reject))
+    })
+    if (brought) return this.host.options.ports.fault('message.after')
     const answer = await this.deliver(to, message)
     if (answer.kind === 'refused') throw refusal(answer, to)
   }
 
-  async trigger(to: Address, call: TriggerCall): Promise<Called> {
+  trigger(to: Address, call: TriggerCall): Promise<Called> {
     const { name, payload, withinMs: within } = call
     const id = call.id ?? (this.host.newUid() as string as MessageId)
-    const meta = { within, ...this.sent(to, name) }
+    const sent = this.sent(to, name)
+    const meta = sent ? { within, ...sent } : { within }
     const message: NewMessage = { id, kind: 'trigger', name, meta, payload }
-    const brought = await this.bring(to, message, call.isNew ?? call.id === null)
-    if (brought?.called) return brought.called
+    return new Promise((resolve, reject) => {
+      const hears = (brought: Brought | null): void => {
+        if (brought) this.host.options.ports.fault('message.after')
+        resolve(brought?.called ?? this.decided(to, message, brought, within))
+      }
+      this.bring(new Sender(to, message, call.isNew ?? call.id === null, hears, reject))
+    })
+  }
+
+  private async decided(
+    to: Address,
+    message: NewMessage,
+    brought: Brought | null,
+    withinMs: number,
+  ): Promise<Called> {
     const { uid, no } = brought ?? (await this.call(to, message))
-    const called = await this.host.calls.wait({ uid, no }, within + OUTCOME_UNKNOWN_MS)
-    if (called === null) throw notTakenYet(to.id, name)
+    const called = await this.host.calls.wait({ uid, no }, withinMs + OUTCOME_UNKNOWN_MS)
+    if (called === null) throw notTakenYet(to.id, message.name)
     return called
   }
 
@@ -241,25 +258,14 @@ export class KernelHost implements Kernel {
     if (this.isShut) throw engineClosed()
   }
 
-  /** Without a claim, if the run waits in this process; null: it is to be sent as any message. */
-  private bring(to: Address, message: NewMessage, isNew: boolean): Promise<Brought | null> {
+  /** Without a claim, if the run waits in this process; else its sender hears at once that it is to be sent as any message. */
+  private bring(sender: Sender): void {
     const { bringing, options } = this.host
-    const { ports } = options
-    return new Promise((resolve, reject) => {
-      this.checkOpen()
-      if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
-      let patient: Patient | null = null
-      let isTold = false
-      const isComing = bringing.bring(to, message, isNew, (brought) => {
-        isTold = true
-        if (patient) this.patience.over(patient)
-        if (brought) ports.fault('message.after')
-        resolve(brought)
-      })
-      if (!isComing) return resolve(null)
-      if (!isTold) patient = this.patience.wait(() => reject(outcomeUnknown(to.id)))
-      ports.fault('message.before')
-    })
+    this.checkOpen()
+    if (bringing.bytes > QUEUED_BYTES_MAX) throw overloaded()
+    if (!bringing.bring(sender)) return sender.told(null)
+    if (!sender.isTold) this.patience.wait(sender)
+    options.ports.fault('message.before')
   }
 
   private deliver(to: Address, message: NewMessage): Promise<Answer> {
@@ -273,16 +279,17 @@ export class KernelHost implements Kernel {
     if (committer.queuedBytes > QUEUED_BYTES_MAX) throw overloaded()
     const { ports } = options
     return new Promise((resolve, reject) => {
-      const patient = this.patience.wait(() => reject(outcomeUnknown(id)))
+      const patient = new Caller(id, reject)
+      this.patience.wait(patient)
       ports.fault(delta.kind === 'start' ? 'start.before' : 'message.before')
       committer.send(delta, {
         answered: (answer) => {
-          this.patience.over(patient)
+          patient.over()
           ports.fault(delta.kind === 'start' ? 'start.after' : 'message.after')
           resolve(answer)
         },
         refused: (error) => {
-          this.patience.over(patient)
+          patient.over()
           reject(valueRefused(id, error.sqlState))
         },
       })
@@ -328,6 +335,21 @@ export class KernelHost implements Kernel {
     // What has been undone does not go on: it is started anew.
     const goesOn = child?.status === 'failed' && !child.end?.meta?.undone
     return goesOn ? child : null
+  }
+}
+
+class Caller extends Patient {
+  private readonly id: RunId
+  private readonly reject: (error: Error) => void
+
+  constructor(id: RunId, reject: (error: Error) => void) {
+    super()
+    this.id = id
+    this.reject = reject
+  }
+
+  giveUp(): void {
+    this.reject(outcomeUnknown(this.id))
   }
 }
 

@@ -7,6 +7,7 @@
 //   K3. Kept frames are bounded in number and in bytes; the one parked longest goes first. More are kept of those that wake
 //       soon by themselves.
 
+import { ByRun } from '../model/by-run.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { CRASHES_SUSPECT, FRAME_BYTES_MAX, FRAME_SOON_MS, FRAMES_SOON } from '../model/limits.js'
 import type { Instant, RunFacts } from '../model/run.js'
@@ -25,12 +26,12 @@ export class Frames {
   readonly active = new Map<Uid, Frame>()
   /** Ours, and not yet in a frame. */
   readonly loading = new Map<Uid, Claimed>()
-  private readonly names = new Map<string, Uid>()
+  private readonly names = new ByRun<Uid>()
   /** Those that wake soon by themselves, and those of which nobody knows. */
   private readonly soon = new Map<Uid, Frame>()
   private readonly kept = new Map<Uid, Frame>()
   /** Of both. */
-  private readonly keptNames = new Map<string, Frame>()
+  private readonly keptNames = new ByRun<Frame>()
   private keptBytes = 0
   /** Those whose bodies are not here. */
   readonly residents: Residents
@@ -94,14 +95,14 @@ export class Frames {
 
   add(frame: Frame): void {
     this.active.set(frame.run.uid, frame)
-    this.names.set(nameOf(frame.run), frame.run.uid)
+    this.names.set(frame.run, frame.run.uid)
     this.counters['turn.begun'] += 1
     this.tracing?.begun(frame.run, frame.epoch)
   }
 
   /** The run is being executed here. */
   near(at: { readonly workspace: string; readonly id: RunId }): boolean {
-    return this.names.has(nameOf(at))
+    return this.names.has(at)
   }
 
   has(uid: Uid): boolean {
@@ -114,7 +115,7 @@ export class Frames {
   }
 
   uidOf(at: { readonly workspace: string; readonly id: RunId }): Uid | null {
-    return this.names.get(nameOf(at)) ?? null
+    return this.names.get(at) ?? null
   }
 
   keptFrame(uid: Uid): Frame | null {
@@ -123,7 +124,7 @@ export class Frames {
 
   /** The kept frame of a run, as its callers name it. */
   keptOf(at: { readonly workspace: string; readonly id: RunId }): Frame | null {
-    return this.keptNames.get(nameOf(at)) ?? null
+    return this.keptNames.get(at) ?? null
   }
 
   /** The frame has parked or is gone; what it leaves free is free. */
@@ -131,7 +132,7 @@ export class Frames {
     if (this.active.get(frame.run.uid) !== frame) return
     this.active.delete(frame.run.uid)
     this.tracing?.over(frame.run.uid)
-    this.names.delete(nameOf(frame.run))
+    this.names.delete(frame.run)
   }
 
   /** `now`: the database's time. */
@@ -143,7 +144,7 @@ export class Frames {
     const among = isSoon ? this.soon : this.kept
     const most = isSoon ? this.keptMax * FRAMES_SOON : this.keptMax
     among.set(frame.run.uid, frame)
-    this.keptNames.set(nameOf(frame.run), frame)
+    this.keptNames.set(frame.run, frame)
     this.keptBytes += frame.bytes
     for (const oldest of among.values()) {
       if (among.size <= most && this.keptBytes <= FRAME_BYTES_MAX) break
@@ -211,12 +212,9 @@ export class Frames {
     if (frame) {
       this.soon.delete(uid)
       this.kept.delete(uid)
-      this.keptNames.delete(nameOf(frame.run))
+      this.keptNames.delete(frame.run)
       this.keptBytes -= frame.bytes
     }
     return frame
   }
 }
-
-const nameOf = (run: { readonly workspace: string; readonly id: RunId }): string =>
-  `${run.workspace}\u001f${run.id}`

@@ -2,15 +2,26 @@
 
 import type { Clock } from './ports.js'
 
-export interface Patient {
-  readonly until: number
-  readonly giveUp: () => void
+export abstract class Patient {
+  until = 0
+  before: Patient | null = null
+  behind: Patient | null = null
+  line: Patience | null = null
+
+  abstract giveUp(): void
+
+  /** It has what it waited for. */
+  over(): void {
+    this.line?.over(this)
+  }
 }
 
 export class Patience {
   private readonly clock: Clock
   private readonly ms: number
-  private readonly waiting = new Set<Patient>()
+  /** A chain: nothing is made for each, and who is over is not kept by others. */
+  private first: Patient | null = null
+  private last: Patient | null = null
   private offTimer: (() => void) | null = null
 
   constructor(clock: Clock, ms: number) {
@@ -18,23 +29,38 @@ export class Patience {
     this.ms = ms
   }
 
-  wait(giveUp: () => void): Patient {
-    const patient = { until: this.clock.monotonic() + this.ms, giveUp }
-    this.waiting.add(patient)
+  wait(patient: Patient): void {
+    const { last } = this
+    patient.until = this.clock.monotonic() + this.ms
+    patient.line = this
+    patient.before = last
+    if (last) last.behind = patient
+    else this.first = patient
+    this.last = patient
     this.offTimer ??= this.clock.after(this.ms, () => this.look())
-    return patient
   }
 
   over(patient: Patient): void {
-    this.waiting.delete(patient)
-    if (this.waiting.size === 0) this.close()
+    this.leave(patient)
+    if (!this.first) this.close()
   }
 
   /** Nobody will hear anything more. */
   end(): void {
     this.close()
-    for (const { giveUp } of this.waiting) giveUp()
-    this.waiting.clear()
+    while (this.first) this.leave(this.first).giveUp()
+  }
+
+  private leave(patient: Patient): Patient {
+    const { before, behind } = patient
+    if (before) before.behind = behind
+    else this.first = behind
+    if (behind) behind.before = before
+    else this.last = before
+    patient.before = null
+    patient.behind = null
+    patient.line = null
+    return patient
   }
 
   private close(): void {
@@ -45,13 +71,13 @@ export class Patience {
   private look(): void {
     this.offTimer = null
     const now = this.clock.monotonic()
-    for (const patient of this.waiting) {
-      if (patient.until > now) {
-        this.offTimer = this.clock.after(patient.until - now, () => this.look())
+    for (let { first } = this; first; first = this.first) {
+      const leftMs = first.until - now
+      if (leftMs > 0) {
+        this.offTimer = this.clock.after(leftMs, () => this.look())
         return
       }
-      this.waiting.delete(patient)
-      patient.giveUp()
+      this.leave(first).giveUp()
     }
   }
 }

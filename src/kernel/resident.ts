@@ -12,27 +12,27 @@ import {
   EARLY_ENTRIES_MAX,
   VALUE_BYTES_WARN,
 } from '../model/limits.js'
-import type { Wish } from '../model/program.js'
-import { ENTRIES_OF_REACTED, filled, type Reacted } from '../model/reacted.js'
-import type { EntryMeta, Instant, Message, NewEntry, RunFacts } from '../model/run.js'
+import type { Reaction, Wish } from '../model/program.js'
+import { ENTRIES_OF_REACTED, entriesOfReacted, filled, type Reacted } from '../model/reacted.js'
+import type { EntryMeta, Instant, RunFacts } from '../model/run.js'
 import { waitMeta } from './answers.js'
 import type { WaitAsk } from './asks.js'
 import type { Frame } from './frame.js'
 import type { HolderDeps } from './held-run.js'
 import { warnOfLarge } from './large-values.js'
-import { reactedTurn } from './reacted-turn.js'
+import { ReactedTurn } from './reacted-turn.js'
 import type { Behind } from './rounds.js'
 import type { Sender } from './sender.js'
-import type { Called, Next, TurnDelta } from './store.js'
+import type { Called, Next } from './store.js'
 import { limitOf } from './triggers.js'
 import { instantOf } from './turn.js'
 
 const REACTED_MAX = EARLY_ENTRIES_MAX / ENTRIES_OF_REACTED
 const NONE: readonly never[] = []
 
-/** Those that are told of a turn, in the order of its messages. */
+/** A turn, and those that are told of it, in the order of its messages. */
 interface Said {
-  readonly delta: TurnDelta
+  readonly turn: ReactedTurn
   readonly senders: readonly Sender[]
 }
 
@@ -44,7 +44,7 @@ export class Resident {
   /** Since room was looked for. */
   isUsed = true
   /** What keeping it costs. */
-  bytes = 0
+  bytes: number
   private readonly deps: HolderDeps
   private readonly epoch: number
   private readonly loop: string
@@ -53,11 +53,11 @@ export class Resident {
   private readonly limit: Instant | null
   /** Of the round that waits. */
   private number: number
-  private wish: Pick<Wish, 'names' | 'react' | 'children'>
+  private wish: Wish
   private dueAt: Instant | null
   /** Of its last entry. */
   private at: Instant
-  /** Until the first message: what is behind the round that waits. */
+  /** What is behind the round that waits, as long as that has to be looked for. */
   private before: Behind | null
   private behind: readonly number[] = NONE
   /** As far as it is stored: entries and messages. */
@@ -70,25 +70,26 @@ export class Resident {
   /** They have come meanwhile. */
   later: Sender[] = []
 
-  /** null: it waits for something else, too. */
+  /** null: it waits for something else, too; or for the second time in one round, which the body counts. */
   static of(frame: Frame): Resident | null {
     const { questions, mail, deps } = frame
     const [ask] = questions.all()
-    if (questions.size !== 1 || ask?.kind !== 'wait' || !ask.react || !ask.scope.parent) return null
+    if (questions.size !== 1 || ask?.kind !== 'wait' || !ask.wish.react) return null
+    if (!ask.scope.parent || ask.occurrence !== 1) return null
     // Where somebody stands between a step and its code, steps are executed.
     return mail.isEmpty && !deps.attempts.execute ? new Resident(frame, ask) : null
   }
 
-  private constructor(frame: Frame, ask: WaitAsk) {
-    const { scope, name, names, react, children, dueAt } = ask
+  private constructor(frame: Frame, { scope, name, wish, dueAt }: WaitAsk) {
     this.run = frame.run
+    this.bytes = frame.run.input.length
     this.deps = frame.deps
     this.epoch = frame.epoch
     this.loop = scope.name.slice(0, scope.name.lastIndexOf('@') + 1)
     this.wait = name.slice(scope.path.length)
     this.limit = limitOf(frame)
     this.number = scope.number
-    this.wish = { names, children, ...(react && { react }) }
+    this.wish = wish
     this.dueAt = dueAt
     this.at = frame.clock()
     this.before = frame.scribe.behind
@@ -121,44 +122,29 @@ export class Resident {
 
   /** Does what the message does. false: its body is needed for that, or more must not wait to be stored. */
   reacts(sender: Sender): boolean {
-    const { wish, reacted, deps, seq, inbox } = this
-    const { message } = sender
-    if (!wish.names.includes(message.name)) return false
+    const { wish, reacted, deps, loop, wait, number: round } = this
+    const { id, name, payload } = sender.message
     if (reacted.length >= REACTED_MAX || this.reactedBytes > BATCH_BYTES_MAX) return false
-    const now = deps.now()
-    const at = Math.max(now, this.at)
-    const { id, kind, name, meta, payload } = message
-    const numbered: Message = {
-      id,
-      kind,
-      name,
-      meta,
-      payload,
-      no: inbox + reacted.length + 1,
-      at: now,
-    }
-    const reaction = wish.react?.(numbered, at)
     // Two questions of one name in a round are told apart by counting, which the body does.
-    if (!reaction || reaction.step === this.wait) return false
-    const { until } = reaction.wish
+    if (name === wait || !wish.names.includes(name)) return false
+    const at = Math.max(deps.now(), this.at)
+    const done = wish.react?.(name, payload, at)
+    if (!done) return false
+    const { until } = done.wish
     const dueAt = until && instantOf(until, at)
     if (dueAt !== null && dueAt < at + BROUGHT_MARGIN_MS) return false
-    const { step, label, checkpoint, children, state, value, left, shown } = reaction
-    const round = this.loop + this.number
-    const next = `${this.loop}${this.number + 1}/${this.wait}`
-    const names = { wait: `${round}/${this.wait}`, step: `${round}/${step}`, round, next }
-    const behind = this.behindRound(names, seq + reacted.length * ENTRIES_OF_REACTED)
-    const opened = openedMeta(reaction.wish, dueAt)
+    const no = this.inbox + reacted.length + 1
+    const opened = openedMeta(done.wish, dueAt)
+    const behind = this.behindRound(done, this.seq + reacted.length * ENTRIES_OF_REACTED)
     // biome-ignore format: one literal, because one is made for every event
-    const one: Reacted = { message: numbered, at, wait: names.wait, step: names.step, round, next, label, checkpoint, children, behind, opened, state, value, left, shown }
+    const one: Reacted = { no, id, name, payload, at, loop, round, wait, done, behind, opened }
     deps.counters['message.reacted'] += 1
     deps.attempts.meters.step(this.run.definition, 'completed', 0)
     this.senders.push(sender)
     reacted.push(one)
-    const bytes = 2 * state.length + value.length + left.length
-    this.reactedBytes += bytes
-    this.bytes = state.length + left.length
-    this.wish = reaction.wish
+    this.reactedBytes += bytesOfReacted(one)
+    this.bytes = this.run.input.length + done.state.length + done.left.length
+    this.wish = done.wish
     this.dueAt = dueAt
     this.number += 1
     this.at = at
@@ -168,52 +154,47 @@ export class Resident {
   }
 
   /** What the end of the round says of the entries that no replay needs any more; the first three of the next are among them. */
-  private behindRound(names: Pick<Reacted, 'wait' | 'step' | 'round' | 'next'>, seq: number) {
-    const { before } = this
-    if (before) {
-      const noted = (kind: NewEntry['kind'], name: string, no: number): NewEntry => {
-        const facts = { occurrence: 1, attempt: 0, at: this.at, meta: null, payload: null }
-        return before.noted({ kind, name, ...facts }, seq + no)
-      }
-      noted('message.taken', names.wait, 1)
-      noted('step.completed', names.step, 2)
-      this.behind = noted('round.ended', names.round, 3).meta?.behind ?? NONE
-      noted('wait.opened', names.next, 4)
-      this.before = null
-    } else this.behind = this.behind.with(-1, seq + 2)
+  private behindRound({ step }: Reaction, seq: number): readonly number[] {
+    const { before, at, loop, number, wait } = this
+    if (!before) {
+      this.behind = this.behind.with(-1, seq + 2)
+      return this.behind
+    }
+    const facts = { occurrence: 1, attempt: 0, at, meta: null, payload: null }
+    const round = `${loop}${number}`
+    before.noted({ ...facts, kind: 'message.taken', name: `${round}/${wait}` }, seq + 1)
+    before.noted({ ...facts, kind: 'step.completed', name: `${round}/${step}` }, seq + 2)
+    const { meta } = before.noted({ ...facts, kind: 'round.ended', name: round }, seq + 3)
+    const next = `${loop}${number + 1}/${wait}`
+    before.noted({ ...facts, kind: 'wait.opened', name: next }, seq + 4)
+    this.behind = meta?.behind ?? NONE
+    // From there on the last stretch grows; of too many the shortest are left out, and that may be this one.
+    if (this.behind.at(-1) === seq + 2) this.before = null
     return this.behind
   }
 
   private warn(one: Reacted): void {
-    const { message, state, value, left, wait, step, round } = one
-    const chars = Math.max(
-      message.payload?.length ?? 0,
-      state.length + Math.max(value.length, left.length),
-    )
-    if (chars < LARGE_CHARS) return
-    const facts = { occurrence: 1, attempt: 0, at: one.at, meta: null }
-    const told = (kind: NewEntry['kind'], name: string, payload: string | null) =>
-      warnOfLarge(this.deps, this.run, { ...facts, kind, name, payload })
-    told('message.taken', wait, message.payload)
-    told('step.completed', step, filled(value, state))
-    told('round.ended', round, filled(left, state))
+    const { state, value, left } = one.done
+    const chars = Math.max(value.length, left.length) + state.length
+    if (Math.max(chars, one.payload?.length ?? 0) < LARGE_CHARS) return
+    for (const entry of entriesOfReacted(one)) warnOfLarge(this.deps, this.run, entry)
   }
 
   // ── towards the database ──────────────────────────────────────────────────────────────────────────────────
 
-  takeDelta(): TurnDelta | null {
-    const { senders, reacted, run, inbox } = this
-    if (this.isGone || this.said || reacted.length === 0) return null
+  takeDelta(): ReactedTurn | null {
+    const { senders, reacted: reactions, run, inbox } = this
+    if (this.isGone || this.said || reactions.length === 0) return null
     this.senders = []
     this.reacted = []
     this.reactedBytes = 0
     const fence = { uid: run.uid, owner: this.deps.owner(), epoch: this.epoch, seq: this.seq }
     const messages = senders.map(({ message }) => message)
     const areNew = senders.every(({ isNew }) => isNew)
-    const brings = { inbox, messages, areNew, reactions: reacted }
-    const delta = reactedTurn({ fence, brings, next: this.next(inbox + reacted.length) })
-    this.said = { delta, senders }
-    return delta
+    const next = this.next(inbox + reactions.length)
+    const turn = new ReactedTurn(fence, { inbox, messages, areNew, reactions }, next)
+    this.said = { turn, senders }
+    return turn
   }
 
   private next(seen: number): Next {
@@ -225,16 +206,15 @@ export class Resident {
     return { kind: 'park', reason, dueAt: due, seen, divergedBuild: null, stopSeen: null, keepsSlot: false }
   }
 
-  /** The turn that was on its way has come to its end: whoever waits for it, and what they hear. */
-  answered(isStored: boolean): { readonly senders: readonly Sender[]; readonly from: number } {
-    const senders = this.said?.senders ?? NONE
-    const from = this.inbox
+  /** The turn that was on its way has come to its end. */
+  answered(isStored: boolean): Said | null {
+    const { said } = this
     this.said = null
-    if (isStored) {
-      this.seq += senders.length * ENTRIES_OF_REACTED
-      this.inbox += senders.length
+    if (isStored && said) {
+      this.seq += said.senders.length * ENTRIES_OF_REACTED
+      this.inbox += said.senders.length
     } else this.isGone = true
-    return { senders, from }
+    return said
   }
 
   /** It is not to go on. Whoever must be told at once that nothing was stored; of what is on its way nobody knows. */
@@ -261,6 +241,11 @@ export class Resident {
 /** Less than this is no large value, whatever is in it. */
 const LARGE_CHARS = VALUE_BYTES_WARN / 3
 
+/** As far as texts go, with what is written around them. */
+export function bytesOfReacted({ payload, done: { state, value, left } }: Reacted): number {
+  return 400 + 2 * state.length + value.length + left.length + 2 * (payload?.length ?? 0)
+}
+
 /** The same for all runs that wait at one place for no time. */
 const opened = new WeakMap<readonly string[], EntryMeta>()
 
@@ -274,16 +259,7 @@ function openedMeta(wish: Wish, dueAt: Instant | null): EntryMeta {
   return meta
 }
 
-/** What came of one of the messages of a turn. */
-export function calledBy({ brings }: TurnDelta, at: number): Called | null {
-  const reacted = brings?.reactions?.[at]
-  if (!reacted) return null
-  const { value, state } = reacted
-  const reply = {
-    kind: 'step.completed' as const,
-    get payload() {
-      return filled(value, state)
-    },
-  }
-  return { fate: 'taken', reply }
+/** What came of a message. */
+export function calledBy({ done: { value, state } }: Reacted): Called {
+  return { fate: 'taken', reply: { kind: 'step.completed', payload: filled(value, state) } }
 }

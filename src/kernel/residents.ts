@@ -3,6 +3,7 @@
 // Invariant K4: they are bounded in number and in bytes, as kept frames are (K3); one that has been used since room was last looked for
 // stays. One that is gone is found by its name until what was on its way is answered: what comes for its run waits for that.
 
+import { ByRun } from '../model/by-run.js'
 import type { RunId, Uid } from '../model/ids.js'
 import { FRAME_BYTES_MAX } from '../model/limits.js'
 import type { Counters } from './counters.js'
@@ -14,7 +15,7 @@ interface Named {
 }
 
 export class Residents {
-  private readonly byName = new Map<string, Resident>()
+  private readonly byName = new ByRun<Resident>()
   private readonly byUid = new Map<Uid, Resident>()
   private readonly max: number
   private readonly counters: Counters
@@ -29,7 +30,7 @@ export class Residents {
   }
 
   of(at: Named): Resident | null {
-    return this.byName.get(nameOf(at)) ?? null
+    return this.byName.get(at) ?? null
   }
 
   has(uid: Uid): Resident | null {
@@ -37,7 +38,7 @@ export class Residents {
   }
 
   add(resident: Resident): void {
-    this.byName.set(nameOf(resident.run), resident)
+    this.byName.set(resident.run, resident)
     this.byUid.set(resident.run.uid, resident)
     this.bytes += resident.bytes
     this.makeRoom()
@@ -62,8 +63,8 @@ export class Residents {
 
   /** Nothing of it is on its way any more. */
   forget(resident: Resident): void {
-    const name = nameOf(resident.run)
-    if (this.byName.get(name) === resident) this.byName.delete(name)
+    const { run } = resident
+    if (this.byName.get(run) === resident) this.byName.delete(run)
   }
 
   /** This incarnation is over. */
@@ -92,5 +93,3 @@ export class Residents {
     }
   }
 }
-
-const nameOf = ({ workspace, id }: Named): string => `${workspace}\u001f${id}`

@@ -1,6 +1,9 @@
 // Whoever waits to hear of a message that is brought to a run (bringing.ts).
 
+import { outcomeUnknown } from '../model/errors.js'
 import type { NewMessage } from '../model/run.js'
+import type { Address } from './api.js'
+import { Patient } from './patience.js'
 import type { Call, Called } from './store.js'
 
 /** It is stored. `called`: what came of it in the same commit. */
@@ -8,36 +11,48 @@ export interface Brought extends Call {
   readonly called: Called | null
 }
 
-/** null: it is not stored. */
-export type Told = (brought: Brought | null) => void
-
-export class Sender {
+export class Sender extends Patient {
   readonly message: NewMessage
   /** Its id was made for this call. */
   readonly isNew: boolean
-  private readonly first: Told
+  isTold = false
+  readonly to: Address
+  /** null: it is not stored. */
+  private readonly hears: (brought: Brought | null) => void
+  private readonly gaveUp: (error: Error) => void
   /** Those that have sent it again meanwhile. */
-  private others: Told[] | null = null
+  private others: Sender[] | null = null
 
-  constructor(message: NewMessage, isNew: boolean, told: Told) {
+  constructor(
+    to: Address,
+    message: NewMessage,
+    isNew: boolean,
+    hears: (brought: Brought | null) => void,
+    gaveUp: (error: Error) => void,
+  ) {
+    super()
+    this.to = to
     this.message = message
     this.isNew = isNew
-    this.first = told
+    this.hears = hears
+    this.gaveUp = gaveUp
   }
 
-  hears(told: Told): void {
-    this.others ??= []
-    this.others.push(told)
+  giveUp(): void {
+    this.gaveUp(outcomeUnknown(this.to.id))
   }
 
-  /** The other is the same message. */
-  hands(same: Sender): void {
-    same.hears((brought) => this.told(brought))
+  /** This one is the same message: it hears what the first one hears. */
+  joins(first: Sender): void {
+    first.others ??= []
+    first.others.push(this)
   }
 
   told(brought: Brought | null): void {
-    this.first(brought)
-    for (const told of this.others ?? []) told(brought)
+    this.isTold = true
+    this.over()
+    this.hears(brought)
+    if (this.others) for (const other of this.others) other.told(brought)
   }
 
   get bytes(): number {

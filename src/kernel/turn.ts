@@ -287,11 +287,12 @@ export function newAsk(
       return { kind: 'timer', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, dueAt }
     }
     case 'wait': {
-      const { names, until, heard = null, place = null } = question.wish
-      const { isAnsweredLater = false, children = NONE, react = null } = question.wish
+      const { wish } = question
+      const { names, until, heard = null, place = null } = wish
+      const { isAnsweredLater = false, children = NONE } = wish
       const dueAt = until && instantOf(until, askedAt)
       // biome-ignore format: the five literals read as a table
-      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, react, dueAt }
+      return { kind: 'wait', scope, name, occurrence, target: '', askedAt, afterSeq, journaled, answer, fail, names, heard, place, isAnsweredLater, children, wish, dueAt }
     }
     case 'child': {
       const { order } = question

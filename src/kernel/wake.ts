@@ -116,10 +116,11 @@ function hint(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): v
 function timers(deps: WakeDeps, deltas: readonly Delta[], committed: Committed): DueRun[] {
   return deltas.flatMap((delta, i) => {
     if (delta.kind !== 'turn' || committed.answers[i]?.kind !== 'done') return []
-    const { fence, entries, next } = delta
+    const { fence, next } = delta
+    if (next.kind !== 'park' || next.dueAt === null) return []
     const run = deps.frames.parked(fence.uid)
-    if (next.kind !== 'park' || next.dueAt === null || run === null) return []
+    if (run === null) return []
     const inMs = Math.max(0, next.dueAt - committed.now)
-    return [{ run, seq: fence.seq + entries.length, inMs }]
+    return [{ run, seq: fence.seq + delta.entries.length, inMs }]
   })
 }

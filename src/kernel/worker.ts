@@ -195,7 +195,7 @@ export class WorkerHost {
   }
 
   private turnAnswered(delta: TurnDelta, answer: Answer, speaker: Speaker): void {
-    if (speaker instanceof Resident) return this.residentAnswered(speaker, delta, answer)
+    if (speaker instanceof Resident) return this.residentAnswered(speaker, delta, answer.kind)
     const { run } = speaker
     const { fence, entries } = delta
     const frame = this.frames.active.get(fence.uid)
@@ -213,10 +213,10 @@ export class WorkerHost {
     frame.answered(answer)
   }
 
-  private residentAnswered(resident: Resident, delta: TurnDelta, answer: Answer): void {
-    const isStored = answer.kind === 'done'
+  private residentAnswered(resident: Resident, delta: TurnDelta, answer: Answer['kind']): void {
+    const isStored = answer === 'done'
     if (isStored) this.residentStored(resident, delta)
-    this.bringing.answered(resident, delta, isStored)
+    this.bringing.answered(resident, isStored)
   }
 
   private residentStored({ run }: Resident, delta: TurnDelta): void {
@@ -312,7 +312,7 @@ export class WorkerHost {
       tell: ({ entries, fence }, run) => this.events.entries(run, entries, fence.seq),
       reply: (delta) => this.calls.committed(delta),
       turnRefused: (delta, error, speaker) => {
-        if (speaker instanceof Resident) return this.bringing.answered(speaker, delta, false)
+        if (speaker instanceof Resident) return this.bringing.answered(speaker, false)
         if (delta.brings) return this.untaken(delta)
         const refused = databaseRefused(delta.fence.uid, error.sqlState)
         const failure = new Failure(encodeError(refused, 'the run'))

@@ -47,9 +47,11 @@ export class Part {
     this.text = text
   }
 
-  /** A text that encode has given; null: it is no plain JSON. */
-  static stored(text: Stored): Part | null {
-    return text.startsWith(RICH) ? null : new Part(text)
+  /** A value whose text is there, too; null: it is no plain JSON, or as deep as it may be without what is around it. */
+  static stored(text: Stored, value: unknown): Part | null {
+    // So much cannot be as deep: each level is two characters.
+    if (text.length < 2 * VALUE_DEPTH_MAX) return text.startsWith(RICH) ? null : new Part(text)
+    return Part.of(value)
   }
 
   /** Where a text is put in afterwards (filled). */

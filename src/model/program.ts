@@ -221,7 +221,7 @@ export interface Wish {
   /** No message to this run is wished for: something that happens elsewhere. */
   readonly heard?: Heard
   /** What a message does, in a round of a loop, if that needs nobody else: then the body need not be asked. null: it is. */
-  readonly react?: (message: Message, at: Instant) => Reaction | null
+  react?(name: string, payload: Stored | null, at: Instant): Reaction | null
 }
 
 /** What a round would have come to, and where the next one waits. */
@@ -237,8 +237,8 @@ export interface Reaction {
   readonly left: string
   /** As of a Round. */
   readonly children: readonly Uid[]
-  /** null: nothing has changed. */
-  readonly shown: Shown | null
+  /** Where it is from then on, for people; null: nothing has changed. */
+  readonly place: string | null
   /** The first that the next round asks for. */
   readonly wish: Wish
 }

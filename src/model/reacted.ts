@@ -1,34 +1,29 @@
 // What a message has done to a run that waits, without its body: four facts at one time. Most of what they say is the same, so they
 // are kept as one record until somebody asks for them. Pure.
 
-import type { Uid } from './ids.js'
-import type { EntryMeta, Instant, Message, NewEntry, Shown, Stored } from './run.js'
+import type { MessageId } from './ids.js'
+import type { Reaction } from './program.js'
+import type { EntryMeta, Instant, NewEntry, Shown, Stored } from './run.js'
 
 /** Stands in a text where another text belongs. The codec's JSON has no control characters. */
 export const HOLE = '\u001a'
 
 export interface Reacted {
-  readonly message: Pick<Message, 'no' | 'id' | 'name' | 'payload'>
+  /** Of the message. */
+  readonly no: number
+  readonly id: MessageId
+  readonly name: string
+  readonly payload: Stored | null
   readonly at: Instant
-  /** The names of the wait that has taken it, of the step, of the round that ends, and of the wait behind. */
+  /** The round that ends: `m@` and 7; and how its wait is called, and that of the next one. */
+  readonly loop: string
+  readonly round: number
   readonly wait: string
-  readonly step: string
-  readonly round: string
-  readonly next: string
-  /** Of the step, as people see it. */
-  readonly label: string
-  readonly checkpoint: number | null
-  /** What the end of a round says: children that have not ended, and the entries that are behind. */
-  readonly children: readonly Uid[]
+  readonly done: Reaction
+  /** What the end of the round says of the entries that are behind. */
   readonly behind: readonly number[]
   /** What the wait behind says of itself. */
   readonly opened: EntryMeta
-  /** What the run has behind it, and where that is missing: the value of the step, and what the round leaves. */
-  readonly state: Stored
-  readonly value: string
-  readonly left: string
-  /** What people see from then on; null: nothing has changed. */
-  readonly shown: Shown | null
 }
 
 /** So many entries come of one. */
@@ -41,37 +36,41 @@ export function filled(text: string, state: Stored): Stored {
   return at < 0 ? text : text.slice(0, at) + state + text.slice(at + 1)
 }
 
-export const takenMeta = ({ message: { no, id, name } }: Reacted): EntryMeta => ({
-  no,
-  id,
-  message: name,
-})
+export const roundOf = ({ loop, round }: Reacted): string => loop + round
+export const nextWaitOf = ({ loop, round, wait }: Reacted): string => `${loop}${round + 1}/${wait}`
 
-export function doneMeta({ label: target, checkpoint }: Reacted): EntryMeta {
-  const meta: EntryMeta = { target, askedAgo: 0, startedAgo: 0 }
-  return checkpoint === null ? meta : { ...meta, checkpoint }
+export const takenMeta = ({ no, id, name }: Reacted): EntryMeta => ({ no, id, message: name })
+
+export function doneMeta({ done: { label: target, checkpoint } }: Reacted): EntryMeta {
+  return checkpoint === null
+    ? { target, askedAgo: 0, startedAgo: 0 }
+    : { target, askedAgo: 0, startedAgo: 0, checkpoint }
 }
 
-export const endedMeta = ({ children, behind }: Reacted): EntryMeta =>
+export const endedMeta = ({ done: { children }, behind }: Reacted): EntryMeta =>
   children.length > 0 ? { children, behind } : { behind }
+
+/** What people see from then on; null: nothing has changed. */
+export const shownBy = ({ done: { state, place } }: Reacted): Shown | null =>
+  place === null ? null : { state, at: { place, error: null } }
 
 /** Taken, done, the end of the round, the next wait: as if the body had been heard to do it. */
 export function entriesOfReacted(reacted: Reacted): readonly NewEntry[] {
-  const { message, at, wait, step, round, next, opened, state, value, left } = reacted
+  const { at, wait, opened, payload, done } = reacted
   const one = { occurrence: 1, attempt: 0, at }
-  const { payload } = message
+  const round = roundOf(reacted)
   return [
-    { ...one, kind: 'message.taken', name: wait, meta: takenMeta(reacted), payload },
+    { ...one, kind: 'message.taken', name: `${round}/${wait}`, meta: takenMeta(reacted), payload },
     {
       ...one,
-      ...{ kind: 'step.completed', name: step, attempt: 1 },
-      ...{ meta: doneMeta(reacted), payload: filled(value, state) },
+      ...{ kind: 'step.completed', name: `${round}/${done.step}`, attempt: 1 },
+      ...{ meta: doneMeta(reacted), payload: filled(done.value, done.state) },
     },
     {
       ...one,
       ...{ kind: 'round.ended', name: round },
-      ...{ meta: endedMeta(reacted), payload: filled(left, state) },
+      ...{ meta: endedMeta(reacted), payload: filled(done.left, done.state) },
     },
-    { ...one, kind: 'wait.opened', name: next, meta: opened, payload: null },
+    { ...one, kind: 'wait.opened', name: nextWaitOf(reacted), meta: opened, payload: null },
   ]
 }

@@ -6,7 +6,9 @@ import {
   doneMeta,
   ENTRIES_OF_REACTED,
   endedMeta,
+  nextWaitOf,
   type Reacted,
+  roundOf,
   takenMeta,
 } from '../model/reacted.js'
 import type { EntryMeta, NewEntry } from '../model/run.js'
@@ -81,7 +83,7 @@ class Rows {
       this.attempt.add(0)
       this.at.add(one.at)
       this.kind.add('wait.opened')
-      this.names.push(one.next)
+      this.names.push(nextWaitOf(one))
       this.metas.push(openedText(one.opened))
       this.payloads.push(null)
       this.folded.push(foldedText(one))
@@ -108,8 +110,10 @@ function openedText(opened: EntryMeta): string {
 
 /** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. */
 function foldedText(one: Reacted): string {
-  const { message, wait, step, round, state, value, left } = one
+  const { wait, payload: sent } = one
+  const { step, state, value, left } = one.done
+  const round = roundOf(one)
   const [taken, done, ended] = [takenMeta(one), doneMeta(one), endedMeta(one)].map(metaText)
-  const payload = message.payload ?? NULL
-  return `${state}${FIELD}message.taken${FIELD}${wait}${FIELD}1${FIELD}0${FIELD}${taken}${FIELD}${payload}${FIELD}step.completed${FIELD}${step}${FIELD}1${FIELD}1${FIELD}${done}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${ended}${FIELD}${left}`
+  const payload = sent ?? NULL
+  return `${state}${FIELD}message.taken${FIELD}${round}/${wait}${FIELD}1${FIELD}0${FIELD}${taken}${FIELD}${payload}${FIELD}step.completed${FIELD}${round}/${step}${FIELD}1${FIELD}1${FIELD}${done}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${ended}${FIELD}${left}`
 }

@@ -1,7 +1,7 @@
 // Deltas and workers for the contract tests, with everything filled in that a test does not care about.
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { reactedTurn } from '../../src/kernel/reacted-turn.js'
+import { ReactedTurn } from '../../src/kernel/reacted-turn.js'
 import type {
   Answer,
   Brings,
@@ -169,22 +169,22 @@ export function reacted(
 ): TurnDelta {
   const { inbox, messages } = brings
   const reactions = messages.map(({ id, name, payload }, i): Reacted => {
-    const state = stateBehind(round + i)
-    const within = `m@${round + i}`
     const isChange = name !== 'x'
+    const left = `{"a":1,"state":${HOLE}}`
+    const wish = { names: [name], until: null }
     return {
-      message: { no: inbox + i + 1, id, name, payload },
-      at,
-      ...{ wait: `${within}/wait`, step: `${within}/${name}`, round: within },
-      ...{ next: `m@${round + i + 1}/wait`, opened: { names: [name] } },
-      ...{ label: 'transition', checkpoint: isChange ? round + i : null, children: [] },
+      ...{ no: inbox + i + 1, id, name, payload, at },
+      ...{ loop: 'm@', round: round + i, wait: 'wait', opened: { names: [name] } },
       behind: [2, fence.seq + i * ENTRIES_OF_REACTED + 2],
-      ...{ state, value: `[${HOLE},1]`, left: `{"a":1,"state":${HOLE}}` },
-      shown: isChange ? { state, at: { place: 'open', error: null } } : null,
+      done: {
+        ...{ step: name, label: 'transition', checkpoint: isChange ? round + i : null },
+        ...{ state: stateBehind(round + i), value: `[${HOLE},1]`, left, children: [], wish },
+        place: isChange ? 'open' : null,
+      },
     }
   })
   const next = park({ seen: inbox + messages.length })
-  return reactedTurn({ fence, brings: { ...brings, reactions }, next })
+  return new ReactedTurn(fence, { ...brings, reactions }, next)
 }
 
 export const PLAIN = { resent: false, feed: false }

@@ -47,7 +47,7 @@ export async function dispatch(
   call: Call,
 ): Promise<Moved> {
   const chain = new Chain(chart, state, call.state, eventOf(chart, type, call.payload))
-  await chain.act(chain.dispatched(), call)
+  await chain.act(call)
   return chain.moved
 }
 
@@ -61,7 +61,7 @@ export function dispatchNow(
   if (reaching.has(rulesOf(state, type))) return null
   try {
     const chain = new Chain(chart, state, draft, eventOf(chart, type, payload))
-    return chain.actNow(chain.dispatched()) ? chain.moved : null
+    return chain.actNow() ? chain.moved : null
   } catch {
     return null
   }
@@ -70,9 +70,12 @@ export function dispatchNow(
 /** Enters the first state. */
 export async function beginIn(chart: Chart, state: State, call: Call): Promise<Moved> {
   const chain = new Chain(chart, state, call.state, { type: BEGIN })
-  await chain.act(chain.begun(), call)
+  chain.begins()
+  await chain.act(call)
   return chain.moved
 }
+
+const NO_ACTIONS: readonly Action[] = []
 
 class Chain {
   private readonly chart: Chart
@@ -83,6 +86,12 @@ class Chain {
   private readonly rules: readonly Rule[]
   private state: State
   private isStaying = true
+  /** The event, or the beginning, has had its rule: what follows is `always`. */
+  private isSetOff = false
+  /** Those of one rule, and how many of them have been asked for; then the state that they lead to is entered. */
+  private actions = NO_ACTIONS
+  private asked = 0
+  private target: State | null = null
 
   constructor(chart: Chart, state: State, context: unknown, event: SentEvent) {
     this.chart = chart
@@ -94,25 +103,22 @@ class Chain {
 
   get moved(): Moved {
     const { moves, isStaying } = this
-    const moved = { place: this.state.name, state: this.context, moves }
-    return isStaying && moves.length > 0 ? { ...moved, isStaying } : moved
+    const { name: place } = this.state
+    return isStaying && moves.length > 0
+      ? { place, state: this.context, moves, isStaying }
+      : { place, state: this.context, moves }
   }
 
-  /** The actions in their order: each has ended when the next is asked for. */
-  *dispatched(): Generator<Action, void> {
-    const about = `event "${this.event.type}"`
-    if (yield* this.apply(this.rules, about)) yield* this.drain()
+  /** With the first state, and not with what the event sets off. */
+  begins(): void {
+    this.isSetOff = true
+    this.enter(this.state)
   }
 
-  *begun(): Generator<Action, void> {
-    yield* this.enter()
-    yield* this.drain()
-  }
-
-  async act(actions: Iterable<Action>, call: Call): Promise<void> {
+  async act(call: Call): Promise<void> {
     const args = argsOf(call, this.event)
     try {
-      for (const action of actions) {
+      for (let action = this.next(); action; action = this.next()) {
         if (!keepsInside(action)) await call.past()
         await this.noted(action, action(args))
       }
@@ -122,9 +128,9 @@ class Chain {
   }
 
   /** false: one of them is not known to keep inside. */
-  actNow(actions: Iterable<Action>): boolean {
+  actNow(): boolean {
     const args = new ArgsNow(this.context, this.event)
-    for (const action of actions) {
+    for (let action = this.next(); action; action = this.next()) {
       if (!keepsInside(action)) return false
       if (!this.isDoneNow(action, args)) {
         reaching.add(this.rules)
@@ -132,6 +138,54 @@ class Chain {
       }
     }
     return true
+  }
+
+  /** The actions in their order: each has ended when the next is asked for. null: it is stable. */
+  private next(): Action | null {
+    for (;;) {
+      const action = this.actions[this.asked]
+      this.asked += 1
+      if (action) return action
+      if (this.target) this.enter(this.target)
+      else if (!this.apply()) return null
+    }
+  }
+
+  private enter(state: State): void {
+    this.isStaying = false
+    this.state = state
+    this.target = null
+    this.does(state.entry)
+  }
+
+  private does(actions: readonly Action[]): void {
+    this.actions = actions
+    this.asked = 0
+  }
+
+  /** The first rule whose guard says true; false: there is none. */
+  private apply(): boolean {
+    const { chart, state, event, moves, isSetOff } = this
+    const rules = isSetOff ? state.always : this.rules
+    const rule = rules.find((one, index) => this.allows(one, index))
+    if (!rule) return false
+    this.isSetOff = true
+    const { name: from, exit } = state
+    const { depthMax: limit } = chart
+    if (moves.length >= limit) throw new TooDeep({ event: event.type, state: from, limit })
+    if (rule.target !== null) this.target = this.stateNamed(rule.target)
+    this.does(rule.target === null || exit.length === 0 ? rule.actions : [...exit, ...rule.actions])
+    moves.push({ from, to: rule.target ?? from, event: event.type })
+    return true
+  }
+
+  private allows({ guard }: Rule, index: number): boolean {
+    if (guard === null) return true
+    const said = guard({ context: this.context, event: this.event })
+    if (typeof said === 'boolean') return said
+    const of = this.isSetOff ? 'always' : `event "${this.event.type}"`
+    const where = `The guard of rule ${index + 1} of ${of} in state "${this.state.name}" of machine "${this.chart.name}"`
+    return asBooleanNow(said, where)
   }
 
   private isDoneNow(action: Action, args: ArgsNow): boolean {
@@ -144,43 +198,6 @@ class Chain {
       if (args.wantsMore) return false
       throw error
     }
-  }
-
-  private *enter(): Generator<Action, void> {
-    this.isStaying = false
-    yield* this.state.entry
-  }
-
-  private *drain(): Generator<Action, void> {
-    while (yield* this.apply(this.state.always, 'always')) {
-      // Until none applies.
-    }
-  }
-
-  /** The first rule whose guard says true; false: there is none. */
-  private *apply(rules: readonly Rule[], of: string): Generator<Action, boolean> {
-    const rule = rules.find((one, index) => this.allows(one, index, of))
-    if (!rule) return false
-    const { name: from, exit } = this.state
-    const { depthMax: limit } = this.chart
-    if (this.moves.length >= limit) {
-      throw new TooDeep({ event: this.event.type, state: from, limit })
-    }
-    if (rule.target === null) yield* rule.actions
-    else {
-      yield* exit
-      yield* rule.actions
-      this.state = this.stateNamed(rule.target)
-      yield* this.enter()
-    }
-    this.moves.push({ from, to: rule.target ?? from, event: this.event.type })
-    return true
-  }
-
-  private allows({ guard }: Rule, index: number, of: string): boolean {
-    if (guard === null) return true
-    const where = `The guard of rule ${index + 1} of ${of} in state "${this.state.name}" of machine "${this.chart.name}"`
-    return asBooleanNow(guard({ context: this.context, event: this.event }), where)
   }
 
   private stateNamed(name: string): State {
