@@ -45,11 +45,6 @@ export class Scope implements Scoped {
     return new Scope(loop, { name, occurrence: 1, path: `${name}/` }, number)
   }
 
-  static ofRoundBehind({ parent, number }: Scope): Scope {
-    if (!parent) throw new Error('the run itself is no round')
-    return Scope.ofRound(parent, number + 1)
-  }
-
   get isOver(): boolean {
     return this.over || (this.parent?.isOver ?? false)
   }

@@ -251,7 +251,7 @@ function roundQuestion(round: Round): Question {
   return { kind: 'record', effect, as: 'round.ended', meta: roundMeta(round) }
 }
 
-export function roundMeta({ done, children = NONE }: Pick<Round, 'done' | 'children'>): EntryMeta {
+function roundMeta({ done, children = NONE }: Pick<Round, 'done' | 'children'>): EntryMeta {
   return { ...(done && { done }), ...(children.length > 0 && { children }) }
 }
 
@@ -262,7 +262,7 @@ interface Left {
 }
 
 /** One literal per kind: an ask is made for every step of every run, and spreading objects costs more than the rest. */
-export function newAsk(
+function newAsk(
   conversation: Pick<Asked, 'clock'>,
   { scope, name, occurrence }: Place,
   question: Question,

@@ -44,7 +44,8 @@ export class Bench {
 
   openProgram(
     program: Program,
-    options: Pick<KernelOptions, 'build' | 'closeGraceMs' | 'execute'>,
+    options: Pick<KernelOptions, 'build' | 'closeGraceMs' | 'execute'> &
+      Partial<Pick<KernelOptions, 'programs'>>,
   ): Promise<Kernel> {
     return createKernel({
       store: this.store(),

@@ -123,16 +123,11 @@ function partOf(state: unknown, bytesMax: number): { readonly state: Part } | nu
   return part && { state: part }
 }
 
-/** That a transition has left this. `inner`: what of it is written already. */
-export function leaving(
-  { made, around }: Scene,
-  name: string,
-  left: Left,
-  from: Pick<At, 'version'>,
-  inner: { readonly state: Part } | null = partOf(left.state, around.valueBytesMax),
-) {
+/** That a transition has left this. */
+function leaving({ made, around }: Scene, name: string, left: Left, { version }: At) {
   const { place, state } = left
   const limit = around.valueBytesMax
+  const inner = partOf(state, limit)
   const parts = inner && { ...left, ...inner }
   const what = `what transition '${name}' of machine "${made.name}" left`
   return {
@@ -141,7 +136,7 @@ export function leaving(
       state: inner?.state.text ?? encode(state, `the state of machine "${made.name}"`, limit),
       at: { place, error: null },
     },
-    checkpoint: from.version + 1,
+    checkpoint: version + 1,
   }
 }
 
