@@ -12,12 +12,12 @@
 
 import type { MessageId, Uid } from '../model/ids.js'
 import { BATCH_BYTES_MAX, BATCH_DELTAS_MAX, BATCH_SPLIT_MIN } from '../model/limits.js'
+import { bytesOfReacted } from '../model/reacted.js'
 import type { Counters } from './counters.js'
 import type { Defects } from './defects.js'
 import type { RunName } from './events.js'
 import type { Meters } from './meters.js'
 import type { Ports } from './ports.js'
-import { bytesOfReacted } from './resident.js'
 import type {
   Answer,
   Committed,

@@ -13,7 +13,13 @@ import {
   VALUE_BYTES_WARN,
 } from '../model/limits.js'
 import type { Reaction, Wish } from '../model/program.js'
-import { ENTRIES_OF_REACTED, entriesOfReacted, filled, type Reacted } from '../model/reacted.js'
+import {
+  bytesOfReacted,
+  ENTRIES_OF_REACTED,
+  entriesOfReacted,
+  filled,
+  type Reacted,
+} from '../model/reacted.js'
 import type { EntryMeta, Instant, RunFacts } from '../model/run.js'
 import { waitMeta } from './answers.js'
 import type { WaitAsk } from './asks.js'
@@ -240,11 +246,6 @@ export class Resident {
 
 /** Less than this is no large value, whatever is in it. */
 const LARGE_CHARS = VALUE_BYTES_WARN / 3
-
-/** As far as texts go, with what is written around them. */
-export function bytesOfReacted({ payload, done: { state, value, left } }: Reacted): number {
-  return 400 + 2 * state.length + value.length + left.length + 2 * (payload?.length ?? 0)
-}
 
 /** The same for all runs that wait at one place for no time. */
 const opened = new WeakMap<readonly string[], EntryMeta>()

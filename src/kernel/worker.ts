@@ -2,7 +2,7 @@
 // what becomes due or ours reaches the executor.
 
 import { encodeError } from '../model/error-record.js'
-import { databaseRefused, leaseLost } from '../model/errors.js'
+import { databaseRefused } from '../model/errors.js'
 import type { Uid } from '../model/ids.js'
 import { ABORT_GRACE_MS, ASK_SHOWN_AFTER_MS, COMMIT_CONNECTIONS } from '../model/limits.js'
 import { Failure, type Outside } from '../model/program.js'
@@ -24,8 +24,8 @@ import { Executor } from './execute.js'
 import { Frames } from './frames.js'
 import { Grants } from './grants.js'
 import type { HolderDeps } from './held-run.js'
-import { newWorker } from './incarnation.js'
 import { Lease } from './lease.js'
+import { leaseDeps } from './lease-deps.js'
 import { LongSteps } from './long-steps.js'
 import { Meters } from './meters.js'
 import type { Hint } from './ports.js'
@@ -59,16 +59,16 @@ export class WorkerHost {
   readonly publisher: Publisher
   /** Other runs, for steps: the kernel around this worker. */
   outside!: Outside
-  private readonly claimer: Claimer
+  readonly claimer: Claimer
   private readonly admitter: Admitter
   readonly executor: Executor
   private readonly grants: Grants
   readonly bringing: Bringing
-  private readonly adoption: Adoption
-  private readonly longSteps: LongSteps
+  readonly adoption: Adoption
+  readonly longSteps: LongSteps
   private readonly wakeDeps: WakeDeps
   private readonly offHints: () => void
-  private closing = false
+  closing = false
   private offUpkeep = (): void => {}
 
   constructor(options: KernelOptions) {
@@ -87,7 +87,7 @@ export class WorkerHost {
     this.events = new Events(store, ports)
     this.results = new Results(store, ports, pollMs, (at) => this.frames.near(at))
     this.calls = new Calls(store, ports, pollMs, (uid) => this.frames.has(uid))
-    this.lease = this.makeLease()
+    this.lease = new Lease(leaseDeps(this))
     this.committer = this.makeCommitter()
     this.claimer = new Claimer(claimerDeps(this), !this.defects.has('no-poll'))
     this.admitter = this.makeAdmitter(options)
@@ -236,7 +236,7 @@ export class WorkerHost {
     this.events.emit({ id, run, kind: 'waiting', reason, at: this.anchor.now() })
   }
 
-  private loseAll(): void {
+  loseAll(): void {
     this.frames.loseAll()
     this.frames.loading.clear()
     this.adoption.forget()
@@ -259,39 +259,6 @@ export class WorkerHost {
   }
 
   // ── wiring ────────────────────────────────────────────────────────────────────────────────────────────────
-
-  private makeLease(): Lease {
-    const { store, ports, pollMs, leaseMs } = this.options
-    const { counters } = this
-    return new Lease({
-      store,
-      ports,
-      counters,
-      leaseMs,
-      pollMs,
-      newWorker: () => newWorker(this.options, this.programs),
-      heard: (now) => this.anchor.heard(now),
-      owned: (owned) => {
-        const mayAdopt = !this.closing && !this.defects.has('no-adoption')
-        this.adoption.reconcile(owned, mayAdopt)
-      },
-      lost: () => this.loseAll(),
-      ranLast: () => this.longSteps.ranLast(),
-      overdue: () => {
-        // The AbortSignals are raised; results that still arrive count if the lease turns out to hold.
-        for (const { questions, run } of this.frames.active.values()) {
-          questions.abort(leaseLost(run.id))
-        }
-      },
-      certain: () => {
-        for (const frame of this.frames.active.values()) frame.pump()
-        this.claimer.poke()
-      },
-      listens: () => this.events.heard,
-      inherited: (entries, ids) => this.events.inherited(entries, ids),
-      freed: () => this.claimer.poke(),
-    })
-  }
 
   private makeCommitter(): Committer {
     const { store, ports } = this.options

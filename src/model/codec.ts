@@ -15,12 +15,13 @@
 import { unwrap, wrap } from './codec-rich.js'
 import { type SnapshotOrder, snapshot } from './codec-snapshot.js'
 import { PerdureError, textForeign, valueTooLarge } from './errors.js'
-import { quoted, quotedKey } from './json-text.js'
+import { inOnePiece, quoted, quotedKey } from './json-text.js'
 import { VALUE_BYTES_MAX, VALUE_DEPTH_MAX } from './limits.js'
-import { HOLE } from './reacted.js'
 import type { Stored } from './run.js'
 
 const RICH = '~'
+/** Stands in a text where another text belongs (C3). */
+export const HOLE = '\u001a'
 
 /** The text of a value. `where` names it in errors: 'the result of step "charge"'. */
 export function encode(
@@ -64,7 +65,7 @@ export class Part {
     const order = { where: '', bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX - 1 }
     try {
       const text = plainText(value, order)
-      return text === null ? null : new Part(text)
+      return text === null ? null : new Part(inOnePiece(text))
     } catch {
       return null
     }
@@ -97,7 +98,7 @@ export function encodeAround(
   const order = { where: '', bytesMax, bytesStop: bytesMax, depthMax: VALUE_DEPTH_MAX }
   try {
     const text = plainText(parts, order)
-    return text !== null && (text.length + chars) * 3 <= bytesMax ? text : null
+    return text !== null && (text.length + chars) * 3 <= bytesMax ? inOnePiece(text) : null
   } catch {
     return null
   }

@@ -8,6 +8,11 @@ export function quoted(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
+/** A text that was put together is put together anew wherever it is read; asked for a character, it is in one piece for good. */
+export function inOnePiece(text: string): string {
+  return text.charCodeAt(0) === 0 ? '' : text
+}
+
 /** Keys repeat from value to value. Bounded, since they are the users'. */
 const KEYS_MAX = 1_000
 const keys = new Map<string, string>()

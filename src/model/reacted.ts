@@ -1,12 +1,10 @@
 // What a message has done to a run that waits, without its body: four facts at one time. Most of what they say is the same, so they
 // are kept as one record until somebody asks for them. Pure.
 
+import { HOLE } from './codec.js'
 import type { MessageId } from './ids.js'
 import type { Reaction } from './program.js'
 import type { EntryMeta, Instant, NewEntry, Shown, Stored } from './run.js'
-
-/** Stands in a text where another text belongs. The codec's JSON has no control characters. */
-export const HOLE = '\u001a'
 
 export interface Reacted {
   /** Of the message. */
@@ -49,6 +47,11 @@ export function doneMeta({ done: { label: target, checkpoint } }: Reacted): Entr
 
 export const endedMeta = ({ done: { children }, behind }: Reacted): EntryMeta =>
   children.length > 0 ? { children, behind } : { behind }
+
+/** As far as texts go, with what is written around them. */
+export function bytesOfReacted({ payload, done: { state, value, left } }: Reacted): number {
+  return 400 + 2 * state.length + value.length + left.length + 2 * (payload?.length ?? 0)
+}
 
 /** What people see from then on; null: nothing has changed. */
 export const shownBy = ({ done: { state, place } }: Reacted): Shown | null =>

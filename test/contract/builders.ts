@@ -16,9 +16,10 @@ import type {
   TurnDelta,
   Worker,
 } from '../../src/kernel/store.js'
+import { HOLE } from '../../src/model/codec.js'
 import { type MessageId, type RunId, type Uid, uuidv7, type WorkerId } from '../../src/model/ids.js'
 import type { DocumentRow } from '../../src/model/program.js'
-import { ENTRIES_OF_REACTED, HOLE, type Reacted } from '../../src/model/reacted.js'
+import { ENTRIES_OF_REACTED, type Reacted } from '../../src/model/reacted.js'
 import type { Entry, Message, NewDocument, NewEntry, NewMessage } from '../../src/model/run.js'
 
 let lastUidAt = 0
