@@ -152,7 +152,7 @@ export function foldedContract(on: Case): void {
     expect((await store.commit(by, [delta], RESENT)).answers).toMatchObject([
       { kind: 'done', repeated: true },
     ])
-    const late = { ...delta, fence: { ...delta.fence, seq: 6 } }
+    const late = reacted(fenceOf(run, by, 1, 6), { brings, round: 1 })
     expect((await store.commit(by, [late], RESENT)).answers).toEqual([{ kind: 'stale' }])
     expect(await historyOf(store, run)).toHaveLength(10)
   })
