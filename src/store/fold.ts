@@ -98,7 +98,7 @@ class Rows {
 /** Many runs wait for the same, and say so in the same words. */
 const openedTexts = new WeakMap<EntryMeta, string>()
 
-function openedText(opened: EntryMeta): string {
+export function openedText(opened: EntryMeta): string {
   const known = openedTexts.get(opened)
   if (known !== undefined) return known
   const text = JSON.stringify(opened)
@@ -107,7 +107,7 @@ function openedText(opened: EntryMeta): string {
 }
 
 /** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. */
-function foldedText(one: Reacted): string {
+export function foldedText(one: Reacted): string {
   const { message, wait, step, round, state, value, left } = one
   const [taken, done, ended] = [takenMeta(one), doneMeta(one), endedMeta(one)].map(metaText)
   const payload = message.payload ?? NULL
