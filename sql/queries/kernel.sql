@@ -36,6 +36,15 @@ select c.now_ms, coalesce(c.feed_row, b.feed_row::text) as feed_row, c.silent, c
     $55::int[], $56::uuid[], $57::boolean[], $58::text[], $59::text, $60::text, $61::text, $62::text, $63::text, $64::text,
     $65::text, $66::text, $67::text, $68::text, $69::boolean[], $70::text, $71::text) c;
 
+-- name: commitReacted
+-- Nothing but turns that are what messages have done without the body: $1–$6 the committer and the way, $7–$18 turns, $19–$25 their entries.
+-- Keeps R1–R3 (0019_reactions.sql).
+select now_ms, feed_row::text as feed_row, stored as silent, answers from @schema@.react_v1(
+  $1::uuid, $2::boolean, $3::boolean, $4::bigint, $5::int, $6::int,
+  $7::uuid[], $8::uuid[], $9::int[], $10::int[], $11::int[], $12::int[], $13::float8[], $14::text[],
+  $15::int, $16::text, $17::text, $18::int[],
+  $19::int[], $20::int[], $21::float8, $22::float8[], $23::text, $24::text, $25::text);
+
 -- name: claim
 -- $1 worker, $2 build, $3 names and $4 versions of its definitions, $5 places, $6 suspects. Keeps O1.
 select now_ms, claimed, next_due_ms from @schema@.claim_v1($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::int);

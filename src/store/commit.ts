@@ -1,10 +1,10 @@
-// Sending a batch: one call of commit_v2, divided where a lock holds it up.
+// Sending a batch: one call, divided where a lock holds it up.
 
 import type { Answer, Claimed, Committed, Delta, Worker } from '../kernel/store.js'
 import { CRASHES_SUSPECT } from '../model/limits.js'
 import type { Row, SqlValue } from './driver.js'
 import { isLockTimeout, withRetries } from './errors.js'
-import { packCommit } from './pack-commit.js'
+import { type CommitQuery, packCommit } from './pack-commit.js'
 import { claimedOf, unpackAnswers } from './unpack-answers.js'
 import { numberOf, numberOfOrNull, onlyRow, records } from './wire.js'
 
@@ -15,8 +15,7 @@ export interface CommitOptions {
   readonly inTransaction: string | null
 }
 
-/** `brings`: with turns that bring their own messages. */
-export type Call = (params: readonly SqlValue[], brings: boolean) => Promise<readonly Row[]>
+export type Call = (params: readonly SqlValue[], by: CommitQuery) => Promise<readonly Row[]>
 
 /** One call, no second try: for a step's own transaction, which a failed statement has ended. */
 export async function commitOnce(
@@ -26,7 +25,7 @@ export async function commitOnce(
   options: CommitOptions & { readonly feedInto: number | null },
 ): Promise<Committed> {
   const packed = packCommit(by, deltas, { ...options, suspectFrom: CRASHES_SUSPECT })
-  const row = onlyRow(await call(packed.params, packed.brings))
+  const row = onlyRow(await call(packed.params, packed.by))
   return {
     now: numberOf(row, 'now_ms'),
     answers: unpackAnswers(

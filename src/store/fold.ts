@@ -2,14 +2,13 @@
 // folded into it (0018_folded.sql; told apart again by entries_v1).
 
 import type { TurnDelta } from '../kernel/store.js'
+import { quoted } from '../model/json-text.js'
 import {
-  doneMeta,
   ENTRIES_OF_REACTED,
   endedMeta,
   nextWaitOf,
   type Reacted,
   roundOf,
-  takenMeta,
 } from '../model/reacted.js'
 import type { EntryMeta, NewEntry } from '../model/run.js'
 import type { SqlValue } from './driver.js'
@@ -100,7 +99,7 @@ class Rows {
 /** Many runs wait for the same, and say so in the same words. */
 const openedTexts = new WeakMap<EntryMeta, string>()
 
-function openedText(opened: EntryMeta): string {
+export function openedText(opened: EntryMeta): string {
   const known = openedTexts.get(opened)
   if (known !== undefined) return known
   const text = JSON.stringify(opened)
@@ -108,12 +107,26 @@ function openedText(opened: EntryMeta): string {
   return text
 }
 
-/** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. */
-function foldedText(one: Reacted): string {
-  const { wait, payload: sent } = one
+/** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. Written out: one for every event. */
+export function foldedText(one: Reacted): string {
+  const { wait, payload } = one
   const { step, state, value, left } = one.done
   const round = roundOf(one)
-  const [taken, done, ended] = [takenMeta(one), doneMeta(one), endedMeta(one)].map(metaText)
-  const payload = sent ?? NULL
-  return `${state}${FIELD}message.taken${FIELD}${round}/${wait}${FIELD}1${FIELD}0${FIELD}${taken}${FIELD}${payload}${FIELD}step.completed${FIELD}${round}/${step}${FIELD}1${FIELD}1${FIELD}${done}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${ended}${FIELD}${left}`
+  return `${state}${FIELD}message.taken${FIELD}${round}/${wait}${FIELD}1${FIELD}0${FIELD}${takenText(one)}${FIELD}${payload ?? NULL}${FIELD}step.completed${FIELD}${round}/${step}${FIELD}1${FIELD}1${FIELD}${doneText(one)}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${endedText(one)}${FIELD}${left}`
+}
+
+// The same as JSON.stringify makes of takenMeta, doneMeta and endedMeta (model/reacted.ts).
+
+const takenText = ({ no, id, name }: Reacted): string =>
+  `{"no":${no},"id":${quoted(id)},"message":${quoted(name)}}`
+
+function doneText({ done: { label, checkpoint } }: Reacted): string {
+  const text = `{"target":${quoted(label)},"askedAgo":0,"startedAgo":0`
+  return checkpoint === null ? `${text}}` : `${text},"checkpoint":${checkpoint}}`
+}
+
+function endedText(one: Reacted): string {
+  const { done, behind } = one
+  if (done.children.length > 0) return JSON.stringify(endedMeta(one))
+  return `{"behind":[${behind.join(',')}]}`
 }

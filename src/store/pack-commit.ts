@@ -1,4 +1,4 @@
-// A batch of deltas as the parameters of commit_v2, and of bring_v2 before it. Its answers: unpack-answers.ts.
+// A batch of deltas as the parameters of commit_v2, of bring_v2 before it, or of react_v1 alone. Its answers: unpack-answers.ts.
 
 import type { Delta, MessageDelta, NewRun, StartDelta, TurnDelta, Worker } from '../kernel/store.js'
 import type { Uid } from '../model/ids.js'
@@ -7,6 +7,7 @@ import { packAnswers, packDocuments } from './documents.js'
 import type { SqlValue } from './driver.js'
 import { packEvents, packWaits } from './events.js'
 import { broughtColumns, isBroughtWhole } from './pack-brought.js'
+import { isReacted, type ReactedTurn, reactedColumns } from './pack-reacted.js'
 import { entryColumns, isOutcome, type Placed, packStates } from './pack-turns.js'
 import { List, list, metaText, pack, packSparse, SparseList } from './wire.js'
 
@@ -24,16 +25,19 @@ export interface CommitSettings {
 export interface PackedCommit {
   readonly params: readonly SqlValue[]
   /** Where each turn, start and message of the call stands among the deltas. */
-  readonly places: Readonly<Record<'t' | 's' | 'm' | 'b', readonly number[]>>
-  /** Some bring their own messages: another call (bring_v2) goes before. */
-  readonly brings: boolean
+  readonly places: Readonly<Record<'t' | 's' | 'm' | 'b' | 'r', readonly number[]>>
+  readonly by: CommitQuery
 }
+
+/** Where some bring their own messages another call (bring_v2) goes before; of those without their bodies alone there is one for all (react_v1). */
+export type CommitQuery = 'commit' | 'commitBrought' | 'commitReacted'
 
 export function packCommit(
   by: Worker,
   deltas: readonly Delta[],
   settings: CommitSettings,
 ): PackedCommit {
+  if (deltas.length > 0 && deltas.every(isReacted)) return packReacted(by, deltas, settings)
   const all = sortDeltas(deltas)
   const brought = all.turns.filter(({ delta }) => delta.brings)
   const turns = all.turns.filter(({ delta }) => !isBroughtWhole(delta))
@@ -66,8 +70,9 @@ export function packCommit(
       ...limitColumns(sorted),
       ...(brought.length > 0 ? broughtColumns(by.id, brought) : []),
     ],
-    brings: brought.length > 0,
+    by: brought.length > 0 ? 'commitBrought' : 'commit',
     places: {
+      r: [],
       b: brought.map(({ place }) => place),
       t: sorted.turns.map(({ place }) => place),
       s: sorted.starts.map(({ place }) => place),
@@ -75,6 +80,28 @@ export function packCommit(
     },
   }
 }
+
+function packReacted(
+  by: Worker,
+  deltas: readonly ReactedTurn[],
+  { resent, feed, feedInto, mailboxMax, suspectFrom }: CommitSettings,
+): PackedCommit {
+  const turns = deltas.map((delta, place) => ({ delta, place })).sort(byUid)
+  const way = [by.id, resent, feed, feedInto, mailboxMax, suspectFrom]
+  const columns = reactedColumns(
+    by.id,
+    turns.map(({ delta }) => delta),
+  )
+  const r = turns.map(({ place }) => place)
+  return {
+    params: [...way, ...columns],
+    by: 'commitReacted',
+    places: { t: [], s: [], m: [], b: [], r },
+  }
+}
+
+const byUid = (a: Placed<TurnDelta>, b: Placed<TurnDelta>): number =>
+  a.delta.fence.uid < b.delta.fence.uid ? -1 : 1
 
 interface Sorted {
   readonly turns: readonly Placed<TurnDelta>[]
@@ -94,7 +121,7 @@ function sortDeltas(deltas: readonly Delta[]): Sorted {
     else if (delta.kind === 'start') starts.push({ delta, place })
     else messages.push({ delta, place })
   }
-  turns.sort((a, b) => (a.delta.fence.uid < b.delta.fence.uid ? -1 : 1))
+  turns.sort(byUid)
   return { turns, starts, messages }
 }
 

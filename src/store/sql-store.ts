@@ -29,7 +29,7 @@ import { PerdureError } from '../model/errors.js'
 import type { RunId, Uid, WorkerId } from '../model/ids.js'
 import { CONNECT_MS, MAILBOX_MAX } from '../model/limits.js'
 import type { FinalStatus } from '../model/run.js'
-import { commitBatch } from './commit.js'
+import { type Call as CommitCall, commitBatch } from './commit.js'
 import { type Driver, DriverError, type Row, type SqlValue } from './driver.js'
 import { asStoreError, withRetries } from './errors.js'
 import { limitParams, sqlLimits } from './limits.js'
@@ -130,9 +130,7 @@ class SqlStore
     deltas: readonly Delta[],
     options: { readonly resent: boolean; readonly feed: boolean },
   ): Promise<Committed> {
-    const { commit, commitBrought } = this.sql
-    const call = (params: readonly SqlValue[], brings: boolean) =>
-      this.driver.query('commit', brings ? commitBrought : commit, params)
+    const call: CommitCall = (params, query) => this.driver.query('commit', this.sql[query], params)
     const { mailboxMax } = this
     return commitBatch(call, by, deltas, { ...options, mailboxMax, inTransaction: null })
   }

@@ -1,4 +1,4 @@
-// The answers of commit_v2, back in the order of the deltas, and the runs that it has taken.
+// The answers of the commit calls, back in the order of the deltas, and the runs that it has taken.
 
 import type { Answer, Claimed, Delta } from '../kernel/store.js'
 import type { RunId, Uid } from '../model/ids.js'
@@ -19,16 +19,20 @@ export function unpackAnswers(
     const delta = at === undefined ? undefined : deltas[at]
     if (at === undefined || delta === undefined) throw new Error('An answer to nothing.')
     answers[at] = answerOf(delta, fields)
-    if (source === 't') turnsAnswered += 1
+    if (source === 't' || source === 'r') turnsAnswered += 1
   }
-  if (turnsAnswered + row.silent !== places.t.length) throw new Error('A turn was not answered.')
+  const turns = places.t.length + places.r.length
+  if (turnsAnswered + row.silent !== turns) throw new Error('A turn was not answered.')
   return deltas.map((delta, at) => answers[at] ?? silentlyDone(delta))
 }
 
-/** The commonest answers are not sent: a start that was stored, a turn of a run without messages and stop. */
+/** The commonest answers are not sent: a start that was stored, a turn of a run without messages and stop, one of react_v1. */
 function silentlyDone(delta: Delta): Answer {
   if (delta.kind === 'message') throw new Error('A message was not answered.')
-  return doneSilently(delta.kind === 'start' ? delta.run.uid : delta.fence.uid)
+  if (delta.kind === 'start') return doneSilently(delta.run.uid)
+  const done = doneSilently(delta.fence.uid)
+  const { brings } = delta
+  return brings ? { ...done, inbox: brings.inbox + brings.messages.length } : done
 }
 
 function doneSilently(uid: Uid): Answer & { kind: 'done' } {

@@ -66,6 +66,21 @@ export function pack(texts: readonly (string | null)[]): string {
   return UNIT + all.join(UNIT)
 }
 
+/** As pack, of texts of which only parts are not our own or the codec's. */
+export class Texts {
+  /** What comes first stands behind a separator, too. */
+  private readonly all = ['']
+
+  add(text: string, ...parts: readonly string[]): void {
+    for (const part of parts) if (SEPARATOR.test(part)) throw separatorInside()
+    this.all.push(text)
+  }
+
+  toString(): string {
+    return this.all.join(UNIT)
+  }
+}
+
 /** As pack, but nothing at all when every one is null: the database fills up with nulls. */
 export function packSparse(texts: readonly (string | null)[]): string {
   return texts.every((text) => text === null) ? '' : pack(texts)

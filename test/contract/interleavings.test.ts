@@ -85,6 +85,35 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     },
   )
 
+  on('events whose runs are not locked do not wait for the one whose run is', async (s) => {
+    const { store } = s
+    const by = worker()
+    await store.join(by)
+    const runs = [
+      await parkedRun(store, by),
+      await parkedRun(store, by),
+      await parkedRun(store, by),
+    ]
+    const deltas = runs.map((run) => {
+      const brings = { inbox: 0, messages: [newMessage()], areNew: true }
+      return reacted(fenceOf(run, by, 1, 2), { brings, round: 1 })
+    })
+    const [, held] = runs
+    const holder = await s.begin()
+    await holder.client.query(
+      `select 1 from ${s.schema}.runs where uid = '${held?.uid}' for update`,
+    )
+    const before = s.sent.commit
+    expect(await kinds(store, by, ...deltas)).toEqual(['done', 'busy', 'done'])
+    expect(s.sent.commit - before).toBe(1)
+    await holder.end('rollback')
+    expect((await store.commit(by, deltas, RESENT)).answers).toMatchObject([
+      { kind: 'done', inbox: 1, repeated: true },
+      { kind: 'done', inbox: 1, repeated: false },
+      { kind: 'done', inbox: 1, repeated: true },
+    ])
+  })
+
   on('[X08] an end that waits for a cancel being stored is answered stopping', async (s) => {
     const { store } = s
     const by = worker()

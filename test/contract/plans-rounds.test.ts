@@ -38,6 +38,25 @@ describeOn(['postgres15', 'postgres18'], 'plans of rounds', (database) => {
     })
   }
 
+  onSessions(
+    database,
+    'what comes behind the last event is looked through, and no more',
+    async (s) => {
+      const by = worker()
+      const uid = await runOfReactions(s, by, ROUNDS)
+      await fillJournal(s, uid, 200, "'step.completed'", "'s' || i", 'null', 4 * ROUNDS + 3)
+      for (const analysed of [false, true]) {
+        if (analysed) await s.rows('analyze @schema@.runs, @schema@.journal, @schema@.messages')
+        const session = await s.begin()
+        await session.client.query('commit')
+        const { fetched, scanned, entries } = await loaded(s, session, by, uid)
+        expect(entries).toHaveLength(203)
+        expect(scanned).toBe(0)
+        expect(fetched).toBeLessThan(2 * 203 + 20)
+      }
+    },
+  )
+
   onSessions(database, 'loading a run without rounds reads its entries once', async (s) => {
     const by = worker()
     const run = await ownedRun(s.store, by)
@@ -107,11 +126,11 @@ async function fillJournal(
   s: Sessions,
   uid: string,
   count: number,
-  ...[kind, name, meta]: readonly string[]
+  ...[kind, name, meta, from = 2]: readonly [string, string, string, number?]
 ): Promise<void> {
   await s.rows(
     `insert into @schema@.journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, payload)
-      select '${uid}', i + 2, 1, now(), 1, 1, ${kind}, ${name}, ${meta}, '"value"' from generate_series(0, ${count - 1}) i`,
+      select '${uid}', i + ${from}, 1, now(), 1, 1, ${kind}, ${name}, ${meta}, '"value"' from generate_series(0, ${count - 1}) i`,
   )
 }
 

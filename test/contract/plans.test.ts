@@ -2,7 +2,7 @@
 // by the rows they touch, never by time. Autovacuum is off, so a state stays what it is.
 
 import { expect } from 'vitest'
-import type { Delta, Worker } from '../../src/kernel/store.js'
+import type { Delta, NewRun, Worker } from '../../src/kernel/store.js'
 import { packCommit } from '../../src/store/pack-commit.js'
 import { list } from '../../src/store/wire.js'
 import {
@@ -10,9 +10,11 @@ import {
   ended,
   entry,
   fenceOf,
+  newMessage,
   newRun,
   ownedRun,
   parked,
+  reacted,
   signal,
   start,
   step,
@@ -29,7 +31,7 @@ const BATCH = 100
 describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
   const on = (title: string, body: (s: Sessions) => Promise<void>) =>
     onSessions(database, title, async (s) => {
-      for (const table of ['runs', 'journal', 'messages', 'workers', 'feed']) {
+      for (const table of ['runs', 'journal', 'messages', 'states', 'workers', 'feed']) {
         await s.rows(`alter table @schema@.${table} set (autovacuum_enabled = off)`)
       }
       await body(s)
@@ -63,11 +65,16 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
       const [steps, parks, ends, mails] = [0, 1, 2, 3].map((i) =>
         runs.slice(i * BATCH, (i + 1) * BATCH),
       )
+      await fill(s, by, OWNED, 'waiting')
+      const waiting = await someRuns(s, BATCH, "status = 'waiting' and reason = 'signal'")
       const cases: [string, Delta[]][] = [
         ['steps', (steps ?? []).map((run) => step(fenceOf(run, by)))],
         ['parks', (parks ?? []).map((run) => parked(fenceOf(run, by)))],
         ['ends', (ends ?? []).map((run) => ended(fenceOf(run, by)))],
         ['messages', (mails ?? []).map((run) => signal(run))],
+        ['events', waiting.map((run) => event(run, by, 1))],
+        ['later events', waiting.map((run) => event(run, by, 2))],
+        ['stale events', waiting.map((run) => event(run, by, 2))],
         ['starts', Array.from({ length: BATCH }, () => start())],
         ['stale steps', (steps ?? []).map((run) => step(fenceOf(run, by)))],
       ]
@@ -190,7 +197,7 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
     expect(last.pages / first.pages).toBeLessThan(1.5)
   })
 
-  on('[X13] a step is a HOT update: no index of runs is written', async (s) => {
+  on('[X13] a step is a HOT update, and an event too: no index of runs is written', async (s) => {
     const by = worker()
     const starts = Array.from({ length: 200 }, () => claimedStart())
     const session = await plainSession(s)
@@ -201,6 +208,12 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
     const after = await updates(s, session)
     expect(after.all - before.all).toBe(200)
     expect(after.hot - before.hot).toBe(200)
+    await session.commit(by, ...starts.map(({ run }) => parked(fenceOf(run, by, 1, 2))))
+    const quiet = await updates(s, session)
+    await session.commit(by, ...starts.map(({ run }) => event(run, by, 1, 3)))
+    const last = await updates(s, session)
+    expect(last.all - quiet.all).toBe(200)
+    expect(last.hot - quiet.hot).toBe(200)
   })
 })
 
@@ -213,6 +226,7 @@ async function plainSession(s: Sessions): Promise<Session> {
 
 type Filling =
   | 'owned'
+  | 'waiting'
   | 'due'
   | 'finished'
   | 'sleeping'
@@ -227,7 +241,7 @@ async function fill(s: Sessions, by: Worker, count: number, kind: Filling): Prom
   const finished = has('finished')
   const parts = {
     owner: has('owned') ? `'${by.id}'::uuid` : 'null',
-    due: has('owned', 'finished')
+    due: has('owned', 'waiting', 'finished')
       ? 'null'
       : has('sleeping')
         ? "now() + interval '1 day' + i * interval '1 ms'"
@@ -237,23 +251,30 @@ async function fill(s: Sessions, by: Worker, count: number, kind: Filling): Prom
     stop: has('paused') ? "'pause'" : 'null',
     def: has('foreign') ? 'foreign' : 'order',
     version: has('other version') ? '0' : '1',
+    reason: has('waiting') ? "'signal'" : 'null',
     crashes: has('suspect') ? 2 : 0,
     builds: has('diverged') ? "array['b1']" : 'null',
   }
   await s.rows(
     `insert into @schema@.runs (uid, owner, due_at, created_at, updated_at, finished_at, epoch, seq, priority, status, stop,
-        workspace, id, def, version, tags, crashes, diverged_builds)
+        workspace, id, def, version, tags, crashes, diverged_builds, reason)
       select gen_random_uuid(), ${parts.owner}, ${parts.due}, now(), now(), ${parts.finished}, 1, 1, 5, '${parts.status}', ${parts.stop},
-        'default', gen_random_uuid()::text, '${parts.def}', '${parts.version}', '{}', ${parts.crashes}, ${parts.builds}
+        'default', gen_random_uuid()::text, '${parts.def}', '${parts.version}', '{}', ${parts.crashes}, ${parts.builds}, ${parts.reason}
         from generate_series(1, ${count}) i`,
   )
 }
 
-async function someRuns(s: Sessions, count: number) {
+async function someRuns(s: Sessions, count: number, which = 'owner is not null') {
   const rows = await s.rows(
-    `select uid::text, id from @schema@.runs where owner is not null order by random() limit ${count}`,
+    `select uid::text, id from @schema@.runs where ${which} order by random() limit ${count}`,
   )
   return rows.map((row) => newRun(row as object))
+}
+
+/** The n-th event of a run that was filled in. */
+function event(run: NewRun, by: Worker, n: number, seq = 4 * n - 3): Delta {
+  const brings = { inbox: n - 1, messages: [newMessage()], areNew: true }
+  return reacted(fenceOf(run, by, 1, seq), { brings, round: n })
 }
 
 interface Touched {
@@ -274,7 +295,7 @@ async function counters(s: Sessions, session: Session): Promise<Touched> {
   await flush(s, session)
   const [row] = await s.rows(
     `select (select sum(seq_tup_read)::int from pg_stat_user_tables t
-        where schemaname = '@schema@' and relname in ('runs', 'journal', 'messages')) as scanned,
+        where schemaname = '@schema@' and relname in ('runs', 'journal', 'messages', 'states')) as scanned,
       (select sum(greatest(idx_tup_read, idx_tup_fetch))::int from pg_stat_user_indexes
         where schemaname = '@schema@' and relname = 'runs') as fetched`,
   )

@@ -34,7 +34,11 @@ export class Session {
 
   /** The commit call, applied but not committed. */
   async commit(by: Worker, ...deltas: readonly Delta[]): Promise<readonly Answer[]> {
-    const { params, places, brings } = packCommit(by, deltas, {
+    const {
+      params,
+      places,
+      by: query,
+    } = packCommit(by, deltas, {
       resent: false,
       feed: false,
       feedInto: null,
@@ -42,9 +46,7 @@ export class Session {
       mailboxMax: MAILBOX_MAX,
       suspectFrom: 2,
     })
-    const [row] = (
-      await this.client.query(brings ? this.sql.commitBrought : this.sql.commit, [...params])
-    ).rows
+    const [row] = (await this.client.query(this.sql[query], [...params])).rows
     return unpackAnswers(row, deltas, places)
   }
 

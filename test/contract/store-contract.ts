@@ -19,6 +19,7 @@ import { movingContract } from './contract-moving.js'
 import { operatingContract } from './contract-operating.js'
 import { ownershipContract } from './contract-ownership.js'
 import { plainContract } from './contract-plain.js'
+import { reactedContract } from './contract-reacted.js'
 import { readingContract } from './contract-reading.js'
 import { reopenContract } from './contract-reopen.js'
 import { scheduleContract } from './contract-schedules.js'
@@ -81,6 +82,7 @@ export function storeContract(
     describe('a turn that only adds entries', () => plainContract(on))
     describe('a turn that brings its own messages', () => broughtContract(on))
     describe('what is kept as one', () => foldedContract(on))
+    describe('a batch of nothing else', () => reactedContract(on))
     describe('documents, and what is shown', () => documentContract(on))
     describe('message', () => mailContract(on))
     describe('two deltas about one run in one batch', () => batchContract(on))
