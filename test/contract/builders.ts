@@ -166,8 +166,9 @@ export const stateBehind = (n: number): string => JSON.stringify({ n, text: 'é 
  */
 export function reacted(
   fence: Fence,
-  { brings, round, at = 1_000 }: { brings: Omit<Brings, 'reactions'>; round: number; at?: number },
+  facts: { brings: Omit<Brings, 'reactions'>; round: number; at?: number; next?: Next },
 ): TurnDelta {
+  const { brings, round, at = 1_000 } = facts
   const { inbox, messages } = brings
   const reactions = messages.map(({ id, name, payload }, i): Reacted => {
     const isChange = name !== 'x'
@@ -184,7 +185,7 @@ export function reacted(
       },
     }
   })
-  const next = park({ seen: inbox + messages.length })
+  const { next = park({ seen: inbox + messages.length }) } = facts
   return new ReactedTurn(fence, { ...brings, reactions }, next)
 }
 

@@ -1,7 +1,7 @@
 // Batches of nothing but what messages have done without the bodies of their runs: a store may have a way of its own for them.
 
 import { expect } from 'vitest'
-import type { NewRun, Store, TurnDelta, Worker } from '../../src/kernel/store.js'
+import type { NewRun, Next, Store, TurnDelta, Worker } from '../../src/kernel/store.js'
 import type { Instant } from '../../src/model/run.js'
 import {
   cancel,
@@ -32,14 +32,16 @@ interface Events {
   readonly inbox?: number
   readonly round?: number
   readonly at?: Instant
+  readonly epoch?: number
+  readonly next?: Next
 }
 
 /** One event for each name; those with the name x change nothing. */
 function events(run: NewRun, names: readonly string[], facts: Events): TurnDelta {
-  const { by, seq = 2, inbox = 0, round = 1, at = 1_000 } = facts
+  const { by, seq = 2, inbox = 0, round = 1, at = 1_000, epoch = 1, next } = facts
   const messages = names.map((name) => newMessage({ kind: 'trigger', name }))
-  const fence = fenceOf(run, by, 1, seq)
-  return reacted(fence, { brings: { inbox, messages, areNew: true }, round, at })
+  const brings = { inbox, messages, areNew: true }
+  return reacted(fenceOf(run, by, epoch, seq), { brings, round, at, ...(next && { next }) })
 }
 
 /** Runs that wait: epoch 1, seq 2. */
@@ -94,8 +96,7 @@ export function reactedContract(on: Case): void {
     const shown = { state: '"old"', at: { place: 'shut', error: '"e"' } }
     const first = turn(fenceOf(b, by, 2, 2), { entries: [entry()], taken: [1], shown })
     await commit(store, by, { ...first, next: park({ seen: 1 }) })
-    const second = events(b, ['A'], { by, seq: 3, inbox: 1, round: 7 })
-    const two = { ...second, fence: { ...second.fence, epoch: 2 } }
+    const two = events(b, ['A'], { by, epoch: 2, seq: 3, inbox: 1, round: 7 })
     expect(await commit(store, by, events(a, ['A'], { by }), two)).toMatchObject([
       { kind: 'done', inbox: 1 },
       { kind: 'done', inbox: 2 },
@@ -133,9 +134,8 @@ export function reactedContract(on: Case): void {
     const [a, b] = await waiting(store, by, 2)
     if (!a || !b) throw new Error('too few')
     const { now } = await store.claim(by, 0, 0)
-    const [first, second] = [events(a, ['A'], { by }), events(b, ['A'], { by })]
-    const timed = { ...first, next: park({ seen: 1, dueAt: now + 60_000 }) }
-    const child = { ...second, next: park({ seen: 1, reason: 'child' }) }
+    const timed = events(a, ['A'], { by, next: park({ seen: 1, dueAt: now + 60_000 }) })
+    const child = events(b, ['A'], { by, next: park({ seen: 1, reason: 'child' }) })
     await commit(store, by, timed, child)
     expect(await viewOf(store, b)).toMatchObject({ reason: 'child', dueAt: null })
     expect(await claimAll(store, by)).toEqual([])
@@ -209,8 +209,7 @@ export function reactedContract(on: Case): void {
     await commit(store, by, turn(fenceOf(run, by, 2, 12), { entries: [round] }))
     expect(await seqs(2, 13)).toEqual([1, 13])
     await commit(store, by, parked(fenceOf(run, by, 2, 13), { seen: 3 }))
-    const last = events(run, ['A'], { by, seq: 14, inbox: 3, round: 4 })
-    await commit(store, by, { ...last, fence: { ...last.fence, epoch: 2 } })
+    await commit(store, by, events(run, ['A'], { by, epoch: 2, seq: 14, inbox: 3, round: 4 }))
     await commit(store, by, signal(run))
     await claimAll(store, by)
     expect(await seqs(3, 18)).toEqual([1, 17, 18])
