@@ -10,9 +10,13 @@
 -- R3. Folded rows are in no index but the primary key. Behind the last of them there is at most one round that has not ended, and who looks for it
 --     (load_v1) reads that anyway.
 --
--- by_id … suspect_from: as those of bring_v2. r_ turns: r_owner null, who commits; r_count null, one message; r_reason null, signal; r_place … what
--- it shows (a place null: nothing), r_entry null: the state of the entry with its own number; shows: how many show something. e_ their entries, each the last of four: e_turn and
--- e_no null, each turn has one; e_at: ms from e_from on.
+-- R4. B3, nothing is waited for: a row that somebody has locked or changed says so (xmax), and only one that nobody has is updated without having been
+--     locked. The others are locked first, if that can be done at once. Who comes between a look and its update is waited for, as long as lock_timeout
+--     says; then the call is divided (src/store/commit.ts). To lock each one first costs a tenth of the call.
+--
+-- by_id … suspect_from: as those of bring_v2. r_ turns: r_owner null, who commits; r_count null, one message; r_reason null, signal; shows: how many
+-- of them show something, namely those with a place (r_place) and the state of the entry with the number r_entry (null: their own number). e_ their
+-- entries, each the last of four: e_turn and e_no null, each turn has one; e_at: ms from e_from on.
 -- Answers: as those of the commit call, source r, and none for a turn that was stored: those are counted.
 create function @schema@.react_v1(
   by_id uuid, resent boolean, feed_asked boolean, feed_into bigint, mailbox_max int, suspect_from int,
@@ -31,45 +35,53 @@ declare
   from_at constant timestamptz := instant_v1(e_from);
   folds constant text[] := texts_v1(e_folded);
   applied boolean[];
-  just int[];
+  just int[] := '{}';
+  locked int[];         -- of those that somebody might have locked, the turns whose runs are locked here; null: nobody has looked yet
+  -- Whatever is older than this, counted back from now, is over.
+  oldest constant int := age(pg_snapshot_xmin(pg_current_snapshot())::xid);
   is_whole boolean;
   shown int := 0;
   spans text;
   at_turn int;
 begin
-  -- No condition below is one that an index of `runs` has: the primary key is the only way to the row (C3 and C6 of the commit call).
-  with l as materialized (
-    select d.i, d.uid, d.seq, coalesce(d.count, 1) as count, d.due, d.reason
-      from unnest(r_uid, r_owner, r_epoch, r_seq, r_inbox, r_count, r_due, r_reason)
-        with ordinality d (uid, owner, epoch, seq, inbox, count, due, reason, i)
-      cross join lateral (
-        select from runs r
-          where r.uid = d.uid and coalesce(d.owner, by_id) = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
-            and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
-            and coalesce(least(r.due_at, r.deadline_at) > now_at, true)
-            and r.crashes + 0 < suspect_from and r.inbox - r.taken + coalesce(d.count, 1) <= mailbox_max
-          limit 1 for no key update skip locked) r),
-  u as (
-    update runs r set
-        seq = l.seq + l.count * 4,
-        updated_at = now_at,
-        inbox = r.inbox + l.count,
-        taken = r.taken + l.count,
-        crashes = 0,
-        due_at = instant_v1(l.due),
-        reason = coalesce(l.reason, 'signal'),
-        status = 'waiting'
-      from l where r.uid = l.uid
-      returning l.i, l.count, r.uid, r.seq)
-  select coalesce(array_agg(u.i), '{}'),
-      string_agg(concat(u.uid, ':', u.seq - u.count * 4 + 1, ':', u.seq), ',') filter (where feed_asked)
-    into just, spans from u;
-  stored := cardinality(just);
-  is_whole := stored = turn_count;
-  if not is_whole then
+  loop
+    -- No condition here is one that an index of `runs` has: the primary key is the only way to the row (C3 and C6 of the commit call).
+    with u as (
+      update runs r set
+          seq = d.seq + coalesce(d.count, 1) * 4,
+          updated_at = now_at,
+          inbox = r.inbox + coalesce(d.count, 1),
+          taken = r.taken + coalesce(d.count, 1),
+          crashes = 0,
+          due_at = instant_v1(d.due),
+          reason = coalesce(d.reason, 'signal'),
+          status = 'waiting'
+        from unnest(r_uid, r_owner, r_epoch, r_seq, r_inbox, r_count, r_due, r_reason)
+          with ordinality d (uid, owner, epoch, seq, inbox, count, due, reason, i)
+        where r.uid = d.uid and coalesce(d.owner, by_id) = by_id and r.epoch = d.epoch and r.seq = d.seq and r.inbox = d.inbox
+          and num_nulls(r.owner, r.stop, r.finished_at, r.slot, r.diverged_builds) = 5
+          and coalesce(least(r.due_at, r.deadline_at) > now_at, true)
+          and r.crashes + 0 < suspect_from and r.inbox - r.taken + coalesce(d.count, 1) <= mailbox_max
+          and case when locked is null then r.xmax = '0' or age(r.xmax) > oldest else d.i = any (locked) end
+        returning d.i, coalesce(d.count, 1) as count, r.uid, r.seq)
+    select just || coalesce(array_agg(u.i), '{}'),
+        nullif(concat_ws(',', spans, string_agg(concat(u.uid, ':', u.seq - u.count * 4 + 1, ':', u.seq), ',') filter (where feed_asked)), '')
+      into just, spans from u;
+    stored := cardinality(just);
+    is_whole := stored = turn_count;
+    exit when is_whole;
     applied := array_fill(false, array[turn_count]);
     foreach at_turn in array just loop applied[at_turn] := true; end loop;
-  end if;
+    exit when locked is not null;
+    locked := array(
+      select b.i from unnest(r_uid, r_epoch, r_seq, r_inbox) with ordinality b (uid, epoch, seq, inbox, i)
+        cross join lateral (
+          select from runs r
+            where r.uid = b.uid and r.epoch = b.epoch and r.seq = b.seq and r.inbox = b.inbox and num_nulls(r.owner) = 1
+            limit 1 for no key update skip locked) r
+        where not applied[b.i]);
+    exit when cardinality(locked) = 0;
+  end loop;
 
   if stored > 0 then
     insert into journal (uid, seq, epoch, at, occurrence, attempt, kind, name, meta, folded)

@@ -114,6 +114,31 @@ describeOn(['postgres15', 'postgres18'], 'interleavings', (database) => {
     ])
   })
 
+  on('events whose runs were locked a moment ago are stored', async (s) => {
+    const { store } = s
+    const by = worker()
+    await store.join(by)
+    const runs = [await parkedRun(store, by), await parkedRun(store, by)]
+    // Older than the lock, and still at work: so nobody knows by its age that it is over.
+    const older = await s.begin()
+    await older.client.query('select pg_current_xact_id()')
+    await s.rows(`select 1 from ${s.schema}.runs where uid = '${runs[0]?.uid}' for update`)
+    for (const n of [0, 1, 2]) {
+      const deltas = runs.map((run) => {
+        const brings = { inbox: n, messages: [newMessage()], areNew: true }
+        return reacted(fenceOf(run, by, 1, 2 + 4 * n), { brings, round: n + 1 })
+      })
+      const { answers, feedId } = await store.commit(by, deltas, { resent: false, feed: true })
+      expect(answers).toMatchObject(runs.map(() => ({ kind: 'done', inbox: n + 1 })))
+      const [feed] = await s.rows(`select ranges from ${s.schema}.feed where id = ${feedId}`)
+      expect(String(feed?.ranges).split(',').toSorted()).toEqual(
+        runs.map(({ uid }) => `${uid}:${3 + 4 * n}:${6 + 4 * n}`).toSorted(),
+      )
+    }
+    for (const run of runs) expect(await historyOf(store, run)).toHaveLength(14)
+    await older.end('rollback')
+  })
+
   on('[X08] an end that waits for a cancel being stored is answered stopping', async (s) => {
     const { store } = s
     const by = worker()

@@ -27,6 +27,7 @@ import { onSessions, type Session, type Sessions } from './sessions.js'
 const OWNED = 8_000
 const DUE = 20_000
 const BATCH = 100
+const WAITING = "status = 'waiting' and reason = 'signal'"
 
 describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
   const on = (title: string, body: (s: Sessions) => Promise<void>) =>
@@ -66,7 +67,7 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
         runs.slice(i * BATCH, (i + 1) * BATCH),
       )
       await fill(s, by, OWNED, 'waiting')
-      const waiting = await someRuns(s, BATCH, "status = 'waiting' and reason = 'signal'")
+      const waiting = await someRuns(s, BATCH, WAITING)
       const cases: [string, Delta[]][] = [
         ['steps', (steps ?? []).map((run) => step(fenceOf(run, by)))],
         ['parks', (parks ?? []).map((run) => parked(fenceOf(run, by)))],
@@ -208,12 +209,12 @@ describeOn(['postgres15', 'postgres18'], 'plans', (database) => {
     const after = await updates(s, session)
     expect(after.all - before.all).toBe(200)
     expect(after.hot - before.hot).toBe(200)
-    await session.commit(by, ...starts.map(({ run }) => parked(fenceOf(run, by, 1, 2))))
-    const quiet = await updates(s, session)
-    await session.commit(by, ...starts.map(({ run }) => event(run, by, 1, 3)))
+    await fill(s, by, 200, 'waiting')
+    const waiting = await someRuns(s, 200, WAITING)
+    await session.commit(by, ...waiting.map((run) => event(run, by, 1)))
     const last = await updates(s, session)
-    expect(last.all - quiet.all).toBe(200)
-    expect(last.hot - quiet.hot).toBe(200)
+    expect(last.all - after.all).toBe(200)
+    expect(last.hot - after.hot).toBe(200)
   })
 })
 
@@ -272,9 +273,9 @@ async function someRuns(s: Sessions, count: number, which = 'owner is not null')
 }
 
 /** The n-th event of a run that was filled in. */
-function event(run: NewRun, by: Worker, n: number, seq = 4 * n - 3): Delta {
+function event(run: NewRun, by: Worker, n: number): Delta {
   const brings = { inbox: n - 1, messages: [newMessage()], areNew: true }
-  return reacted(fenceOf(run, by, 1, seq), { brings, round: n })
+  return reacted(fenceOf(run, by, 1, 4 * n - 3), { brings, round: n })
 }
 
 interface Touched {
