@@ -5,6 +5,7 @@
 //             generator of migrations writes. A history row for each change of the state.
 //   lean      nothing that can be left out: no index but the primary key, no envelope, no look at the definition
 
+import StateMachine from 'javascript-state-machine'
 import pg from 'pg'
 
 /** More than the ten of a pool that is not told: with them both cores are full. */
@@ -62,27 +63,45 @@ export async function patternMachines(url, definition) {
   return { send, close: () => pool.end() }
 }
 
-/** One for each event: what is stored is checked and copied. */
+/** One for each event: what is stored is checked and copied, and a state machine is made of the definition. */
 function madeFrom(definition, stored) {
-  const { schema, version, state, context } = stored ?? {
-    ...{ schema: 'durable-workflow-snapshot', version: 1 },
+  const { schema, version, engine, state, context } = stored ?? {
+    ...{ schema: 'durable-workflow-snapshot', version: 1, engine: 'js-state-machine' },
     ...{ state: definition.initial, context: definition.context },
   }
-  if (schema !== 'durable-workflow-snapshot' || version !== 1 || !(state in definition.states))
-    throw new Error(`This is no snapshot: ${schema} ${version} ${state}`)
+  const isKnown = schema === 'durable-workflow-snapshot' && version === 1
+  if (!isKnown || engine !== 'js-state-machine' || !(state in definition.states))
+    throw new Error(`This is no snapshot: ${schema} ${version} ${engine} ${state}`)
+  const rules = rulesOf(definition)
+  const transitions = rules.map(({ name, from, to }) => ({ name, from, to }))
+  const machine = new StateMachine({ init: state, transitions })
+  const moves = []
+  machine.observe('onAfterTransition', ({ from, to }) => {
+    if (from !== to) moves.push({ from, to })
+  })
   const snapshot = {
-    ...{ schema, version, engine: 'bench', state, status: 'active' },
+    ...{ schema, version, engine, state, status: 'active' },
     context: JSON.parse(JSON.stringify(context)),
   }
   const send = async (event) => {
-    const from = snapshot.state
-    const rule = definition.states[from].on[event.type]
+    const rule = rules.find(({ from, type }) => from === machine.state && type === event.type)
     if (!rule) return []
+    machine[rule.name](event)
     await rule.actions({ context: snapshot.context, event })
-    snapshot.state = rule.target ?? from
-    return snapshot.state === from ? [] : [{ from, to: snapshot.state }]
+    snapshot.state = machine.state
+    return moves
   }
   return { snapshot, send }
+}
+
+function rulesOf({ states }) {
+  let count = 0
+  return Object.entries(states).flatMap(([from, { on }]) =>
+    Object.entries(on).map(([type, { target, actions }]) => {
+      count += 1
+      return { name: `rule${count}`, from, to: target, type, actions }
+    }),
+  )
 }
 
 const LEAN_TABLES = `

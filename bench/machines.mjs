@@ -2,12 +2,11 @@
 // that goes from place to place by itself.
 
 import { createEngine, machine } from '../dist/index.js'
-import { leanMachines, patternMachines } from './locked.mjs'
 import { PAYLOAD } from './user-code.mjs'
 import { after } from './workloads.mjs'
 
 export const MACHINES = 1_000
-export const SENDERS = 200
+export const SENDERS = 400
 const PLACES = 50
 
 const add = ({ context }) => {
@@ -45,6 +44,7 @@ export async function machines({ url, seconds }) {
     workflows: [counting, walking],
     worker: { concurrency: MACHINES },
   })
+  const { leanMachines, patternMachines } = await import('./locked.mjs')
   const sides = {
     perdure: { send: (no) => engine.send(counting, `m${no}`, ADD), close: () => {} },
     pattern: await patternMachines(url, definition),
@@ -55,7 +55,7 @@ export async function machines({ url, seconds }) {
     const sendTo = (no) => send(no, ADD)
     // All of them are there, and warm, before it counts.
     await firstEvents(sendTo)
-    await rate(sendTo, MACHINES, Math.min(2, seconds))
+    await rate(sendTo, MACHINES, seconds)
     figures[`${name}Many`] = await rate(sendTo, MACHINES, seconds)
     figures[`${name}One`] = await rate(sendTo, 1, seconds)
     await close()

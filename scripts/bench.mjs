@@ -50,7 +50,7 @@ async function bench() {
   const measures = all.filter(({ id, of = id }) => !only || only.includes(of))
   if (measures.length === 0)
     throw new Error(`--only ${values.only}: w1 … w8, w10 … w13 or statements`)
-  if (peers.length > 0 || measures.some(({ id }) => id === 'service')) {
+  if (peers.length > 0 || measures.some(({ id }) => ['service', 'machines'].includes(id))) {
     // Without install scripts: none is needed, and one of them reports home.
     await install(join(ROOT, 'bench'), ['--ignore-scripts']).catch(({ message }) => say(message))
   }

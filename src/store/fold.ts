@@ -107,12 +107,16 @@ export function openedText(opened: EntryMeta): string {
   return text
 }
 
-/** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. Written out: one for every event. */
+/** The entries before the last one: what the state is, then kind, name, occurrence, attempt, meta and value of each. */
 export function foldedText(one: Reacted): string {
   const { wait, payload } = one
   const { step, state, value, left } = one.done
   const round = roundOf(one)
-  return `${state}${FIELD}message.taken${FIELD}${round}/${wait}${FIELD}1${FIELD}0${FIELD}${takenText(one)}${FIELD}${payload ?? NULL}${FIELD}step.completed${FIELD}${round}/${step}${FIELD}1${FIELD}1${FIELD}${doneText(one)}${FIELD}${value}${FIELD}round.ended${FIELD}${round}${FIELD}1${FIELD}0${FIELD}${endedText(one)}${FIELD}${left}`
+  // biome-ignore format: three entries, a line for each
+  return [state,
+    'message.taken', `${round}/${wait}`, '1', '0', takenText(one), payload ?? NULL,
+    'step.completed', `${round}/${step}`, '1', '1', doneText(one), value,
+    'round.ended', round, '1', '0', endedText(one), left].join(FIELD)
 }
 
 // The same as JSON.stringify makes of takenMeta, doneMeta and endedMeta (model/reacted.ts).
