@@ -6,7 +6,7 @@ import { PAYLOAD } from './user-code.mjs'
 import { after } from './workloads.mjs'
 
 export const MACHINES = 1_000
-export const SENDERS = 400
+export const SENDERS = 500
 const PLACES = 50
 
 const add = ({ context }) => {

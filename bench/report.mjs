@@ -134,11 +134,11 @@ const OWN = [
   ['W8', 'queue-based steps/s, 1,000 pending, 2 worker processes', 'queue2', 'perSecond'],
   ['W8', 'queue-based steps/s, 100,000 pending, 2 worker processes', 'queueDeep', 'perSecond'],
   ['W8', 'share of the busier of the two', 'queueDeep', 'busiest'],
-  ['W10', 'events/s to 1,000 event machines, 400 senders', 'machines', 'perdureMany'],
+  ['W10', 'events/s to 1,000 event machines, 500 senders', 'machines', 'perdureMany'],
   ['W10', 'the same by the pattern of nestjs-durable-workflows', 'machines', 'patternMany'],
   ['W10', 'the same by hand, with nothing that can be left out', 'machines', 'leanMany'],
   ['W10', 'entries/s of a bare loop, for the same machines', 'machines', 'many', 'bare'],
-  ['W10', 'events/s to one event machine, 400 senders', 'machines', 'perdureOne'],
+  ['W10', 'events/s to one event machine, 500 senders', 'machines', 'perdureOne'],
   ['W10', 'the same by the pattern', 'machines', 'patternOne'],
   ['W10', 'the same by hand', 'machines', 'leanOne'],
   ['W10', 'automatic transitions/s of class machines', 'machines', 'transitions'],
@@ -315,7 +315,7 @@ ${Object.entries(WORKLOADS)
 - **W7** runs that wait for a signal: growth of the process that brought them there, after garbage collection
 - **W8** one process starts runs and keeps so many unfinished, others with 200 places each take them; each run is one queue-based step
 - **W9** W1 to W6 on the embedded database, which makes no fsync, against DBOS on PostgreSQL
-- **W10** 400 senders, each one event after the other, to 1,000 event machines and to one; an event leads to another state and counts in a context of 200 bytes. The pattern of nestjs-durable-workflows is one transaction for each: it locks the row, makes a machine of the snapshot with the package that this library uses (javascript-state-machine), writes the row and one of its history, and has the columns, indexes and foreign key that the migrations of that library make; by hand, the same with no index but the primary key, and no more columns than it needs (\`bench/locked.mjs\`). The bare loop stores an entry of 180 bytes and the row of the machine for each; and machines of 50 places that go on by themselves
+- **W10** 500 senders, each one event after the other, to 1,000 event machines and to one; an event leads to another state and counts in a context of 200 bytes. The pattern of nestjs-durable-workflows is one transaction for each: it locks the row, makes a machine of the snapshot with the package that this library uses (javascript-state-machine), writes the row and one of its history, and has the columns, indexes and foreign key that the migrations of that library make; by hand, the same with no index but the primary key, and no more columns than it needs (\`bench/locked.mjs\`). The bare loop stores an entry of 180 bytes and the row of the machine for each; and machines of 50 places that go on by themselves
 - **W11** 200 runs open at a time: graphs of ten nodes in a chain, and of one before 50 before one, next to a function of ten steps; and runs of one step under a limit per key, next to the same without. A flow of BullMQ is a tree, in which a job has one parent: one before 50 before one is there 50 chains of two before one, 101 jobs, and all of them are counted
 - **W12** a server with its worker in one process, its clients in another: starts of runs of one step for ${LOAD.seconds} seconds, by autocannon, one request per start over 64 connections, then 20 starts to a request over 50, which are as many on their way as W1 has; then through perdure/client with 1,000 callers, which sends those that come together as one request, then the same from inside, with 1,000 callers that wait for the result too; the CPU of the server counts until all of them have ended. Then reads by 4 clients for ${4 * LOAD.seconds} seconds, 100,000 runs stored and vacuumed and 20 more started per second; then 200 clients that follow 200 runs, each with an entry twice a second
 
