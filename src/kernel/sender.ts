@@ -16,6 +16,8 @@ export class Sender extends Patient {
   /** Its id was made for this call. */
   readonly isNew: boolean
   isTold = false
+  /** It was said to be unknown: nothing is sent on any more. */
+  private hasGivenUp = false
   readonly to: Address
   /** null: it is not stored. */
   private readonly hears: (brought: Brought | null) => void
@@ -39,6 +41,7 @@ export class Sender extends Patient {
   }
 
   giveUp(): void {
+    this.hasGivenUp = true
     this.gaveUp(outcomeUnknown(this.to.id))
   }
 
@@ -51,7 +54,7 @@ export class Sender extends Patient {
   told(brought: Brought | null): void {
     this.isTold = true
     this.over()
-    this.hears(brought)
+    if (!this.hasGivenUp) this.hears(brought)
     if (this.others) for (const other of this.others) other.told(brought)
   }
 

@@ -326,3 +326,26 @@ test('and if it is not stored it goes as any other, before what came behind it',
   expect(row?.messages.map(({ no }) => no)).toEqual([1, 4, 5])
   await kernel.close()
 })
+
+test('who has been told that it is unknown sends nothing on, whatever comes of it', async () => {
+  const bench = new Bench()
+  const kernel = await bench.openProgram(doorProgram(), { build: 'a', closeGraceMs: 0 })
+  await kernel.start({ ...start, input: 'null' })
+  await bench.pass(0)
+  for (const no of [0, 1, 2]) {
+    const sent = told(kernel, { send: 'ADD' }, no)
+    await bench.pass(0)
+    await sent
+  }
+  bench.holdCommits()
+  const sent = told(kernel, { send: 'ADD', by: 100 }, 3)
+  await bench.pass(0)
+  await bench.pass(30_001)
+  expect(await sent).toContain('did not say whether it has stored this')
+  const [row] = bench.memory.runs.values()
+  if (row) row.epoch += 1
+  bench.releaseCommits()
+  for (let i = 0; i < 5; i += 1) await bench.pass(1_000)
+  expect(addedIn(bench)).not.toContain(100)
+  await kernel.close()
+})
