@@ -137,7 +137,8 @@ inBrowserOn('much of everything in the Studio', () => {
     const { firstMs, requests, bytes } = await page.evaluate<First>(FIRST)
     console.info(`first content after ${Math.round(firstMs)} ms: ${requests} files, ${bytes} bytes`)
     expect(requests).toBeGreaterThan(0)
-    expect(requests).toBeLessThanOrEqual(12)
+    // Six or seven, and those of pages that are fetched ahead where the browser paints late.
+    expect(requests).toBeLessThanOrEqual(20)
     expect(bytes).toBeLessThan(700_000)
     expect(firstMs).toBeLessThan(10_000)
   })
